@@ -91,8 +91,7 @@ def test_the_report_has_every_number_and_says_what_is_undefined() -> None:
 def test_matrices_and_kappa_over_time_are_drawn() -> None:
     over_time = [one.over_time for one in TWO]
     assert [len(parts) for parts in over_time] == [4, 4]
-    for kind, start in (("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")):
-        assert agreement_figure("Pilot", pairs(TWO), over_time, kind).startswith(start)
+    assert agreement_figure("Pilot", pairs(TWO), over_time, "pdf").startswith(b"%PDF")
     assert "currentColor" in over_time_svg(over_time)
     assert over_time_svg([()]) == ""
     with pytest.raises(UsageError, match="no item that two people rated"):

@@ -112,8 +112,3 @@ def test_the_arxiv_id_and_its_date(text: str, arxiv: str, date: tuple[int, ...])
 )  # fmt: skip
 def test_the_date_of_making(made: str, date: tuple[int, ...]):
     assert source_of(FileProperties(created=made), "a.pdf").date == date
-
-
-def test_keys_differ():
-    source = source_of(REPORT, "a.pdf")
-    assert [item["id"] for item in json.loads(csl([source, source]))] == ["smith2023granite", "smith2023granite-2"]

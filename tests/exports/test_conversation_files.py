@@ -19,25 +19,16 @@ from pdfqa_core.exports.conversation_word import conversations_word
 from pdfqa_core.exports.conversations import (
     PagePicture,
     conversations_markdown,
-    footnotes,
     markdown_zip,
-    marked_text,
-    quote_words,
 )
 from pdfqa_core.json_codec import decode
 from pdfqa_core.reading.declining import NOT_ANSWERED
-from pdfqa_core.types import Answer, Citation, Conversation, Span, Support
+from pdfqa_core.types import Answer, Citation, Conversation, Span
 from tests.exports.test_conversation_text import (
-    ANSWER,
-    CAUTION,
     DOCUMENT,
-    NAMED,
     NAMES,
     PERHAPS,
-    STANDS,
-    TABLE,
     TURN,
-    of_rows,
 )
 from tests.storage.conftest import NOW, turn
 
@@ -159,31 +150,6 @@ def test_the_documents_that_are_cited_stand_at_the_end(pictures):
         assert "references.bib" not in packed.namelist()
 
 
-def test_footnotes_say_how_far_the_passage_says_it():
-    assert [(note.number, note.pages, note.verdict) for note in footnotes(ANSWER, NAMES)] == [
-        (1, "7", "the passage says this"), (2, "9", "not found in the passages"), (1, "7", "not found in the passages"),
-    ]  # fmt: skip
-    partly = tuple(replace(sentence, support=Support.PARTLY) for sentence in ANSWER.sentences)
-    for unmarked in (replace(ANSWER, sentences=partly), replace(ANSWER, reader="extractive")):
-        assert {note.verdict for note in footnotes(unmarked, NAMES)} == {""}
-
-
-def test_an_answer_that_is_not_sure_stands_behind_its_lines_in_every_form(pictures):
-    alone = replace(PERHAPS, text="Nearly *this*.", sentences=())
-    talk = replace(TALK, turns=(replace(TURN, answer=PERHAPS), replace(TURN, id="u", answer=alone)))
-    page = Tags(conversations_html([talk], NAMES, pictures)).text
-    opened = docx.Document(io.BytesIO(conversations_word([talk], NAMES, pictures)))
-    word = "\n".join(paragraph.text for paragraph in opened.paragraphs)
-    for text in (page, word):
-        assert text.count(STANDS) == text.count(CAUTION) == 2
-        assert text.index(STANDS) < text.index("In the model's words:") < text.index("It costs $5.")
-        assert text.count("In the model's words:") == 1
-        assert text.index("It costs $5.") < text.index(CAUTION)
-        assert "No answer." not in text
-        assert "Not answered." not in text
-    assert conversations_markdown([talk], NAMES).decode().count(CAUTION) == 2
-
-
 def test_a_conversation_in_json_lines_says_what_came_of_each_question():
     turns = (TURN, replace(TURN, answer=PERHAPS), refusal())
     row = conversation_row(replace(TALK, turns=turns), NAMES)
@@ -194,25 +160,3 @@ def test_a_conversation_in_json_lines_says_what_came_of_each_question():
     assert [one["quote"] and one["quote"]["page"] for one in answers] == [None, 3, 2]
     assert answers[1]["quote"] == {"filename": NAMES[DOCUMENT], "page": 3, "quote": PERHAPS.nearest.quote}
     assert decode(Conversation, json.dumps(row)).turns == turns
-
-
-def test_markers_stand_behind_their_sentences():
-    text = ANSWER.text
-    assert marked_text(ANSWER) == ((text[:12], (1,)), (text[12:], (1, 2)))
-    assert marked_text(Answer("A.")) == (("A.", ()),)
-    assert marked_text(Answer("")) == ()
-
-
-def test_rows_of_tables_are_quoted_without_their_borders():
-    assert quote_words("| Europe | $ 19 |  | a \\| b |") == "Europe | $ 19 | a | b"
-    assert quote_words("| Plan | Cost |\n| --- | --- |\n| Basic | 5 |") == "Plan | Cost Basic | 5"
-    assert quote_words("one\n two") == "one two"
-
-
-def test_rows_of_a_table_have_the_names_of_their_columns_in_every_form():
-    asked = replace(TURN, answer=of_rows(TABLE.splitlines()[-2]))
-    talk = replace(TALK, turns=(asked,))
-    said = f"“Basic | $ 10 | $ 100” {NAMED}"
-    assert said in Tags(conversations_html([talk], NAMES, {})).text
-    opened = docx.Document(io.BytesIO(conversations_word([talk], NAMES, {})))
-    assert any(said in paragraph.text for paragraph in opened.paragraphs)

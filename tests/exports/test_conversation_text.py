@@ -15,7 +15,6 @@ from pdfqa_core.exports.conversations import (
     escape,
     footnotes,
     support_counts,
-    turn_markdown,
     turn_text,
     unfound_numbers,
 )
@@ -58,16 +57,6 @@ def test_a_copied_answer_has_its_references():
         "[1] a_report [2023].pdf, p. 7: “The price is *five* dollars.”",
         "[2] a_report [2023].pdf, p. 9: “# Free”",
     ]
-
-
-def test_a_number_stands_once_behind_its_sentence_and_a_row_has_no_borders():
-    row = "| Europe | $ 19 |"
-    citations = [
-        Citation(1, "p", Span(DOCUMENT, 2, n, n + 9), quote, True, 0, 2) for n, quote in enumerate(("A.", row))
-    ]
-    assert turn_text(replace(TURN, answer=Answer("A.", tuple(citations))), NAMES).splitlines() == [
-        "A. [1]", "", "[1] a_report [2023].pdf, p. 2: “A.”", "[1] a_report [2023].pdf, p. 2: “Europe | $ 19”",
-    ]  # fmt: skip
 
 
 def test_a_copied_refusal_names_the_nearest_passages():
@@ -116,18 +105,6 @@ def test_markdown_shows_the_words_and_renders_nothing_of_them():
     assert "\\<b\\>" in data.decode()
 
 
-def test_markdown_of_a_conversation_that_has_little():
-    empty = Conversation("c", "", NOW, "me")
-    stopped = Turn("t", 1, "Q?", "Q?", Answer("", stopped=True))
-    data = conversations_markdown([empty, replace(empty, turns=(stopped,))], {})
-    assert data.decode().splitlines() == [
-        "# Conversation", "", "2026-03-01, 0 questions about all documents", "",
-        "# Conversation", "", "2026-03-01, 1 question about all documents", "",
-        "## 1. Q?", "", "No answer.", "", "*Stopped before its end.*",
-    ]  # fmt: skip
-    assert conversations_markdown([], {}) == b"\n"
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -159,10 +136,6 @@ def test_words_on_how_much_is_supported():
     assert support_counts(Answer("A.", sentences=(several, ANSWER.sentences[0]))) == "2 sentences: the passages say 1"
     assert support_counts(replace(ANSWER, reader="extractive")) == support_counts(PERHAPS) == ""
     assert unfound_numbers(Answer("A.", sentences=(several,))) == "2 numbers not found in the cited passages"
-
-
-def test_an_answer_as_markdown():
-    assert turn_markdown(TURN, NAMES).endswith("- \\[2\\] a\\_report \\[2023\\].pdf, p. 9: “# Free”")
 
 
 TABLE = "Fees\n\n| | Monthly fee | Deductible |\n| --- | --- | --- |\n| Basic | $ 10 | $ 100 |\n| Plus | | $ 300 |"

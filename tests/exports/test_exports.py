@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime
 
 import pandas as pd
 import pytest
@@ -21,7 +20,7 @@ from pdfqa_core.metrics.long_format import read_ratings
 from pdfqa_core.metrics.many_annotators import agreement_of_many
 from pdfqa_core.storage import StudyTurn
 from pdfqa_core.study_types import Adjudication, Study
-from pdfqa_core.types import Citation, Conversation, Hit, Passage, Span
+from pdfqa_core.types import Citation, Conversation, Span
 from tests.storage.conftest import NOW, rating, turn
 
 DOCUMENT = "d" * 64
@@ -65,14 +64,6 @@ def test_a_row_says_what_came_of_the_question() -> None:
         assert (row.outcome, row.quote) == told
 
 
-def test_passages_over_two_pages_and_documents_without_a_name() -> None:
-    spans = (Span("e" * 64, 3, 0, 5), Span("e" * 64, 4, 0, 5))
-    hit = Hit(Passage("p", spans, "text"), 1.0, 1, "bm25")
-    one = replace(TURNS[0], turn=replace(TURNS[0].turn, answer=replace(TURNS[0].turn.answer, hits=(hit,))))
-    (row,) = rating_rows(STUDY, [one], [rating("s", "t1")])
-    assert row.pages == "eeeeeeeeeeee p. 3, 4"
-
-
 def test_the_csv_is_read_back_by_the_agreement_reader() -> None:
     ratings = [
         replace(rating("s", item, name, criterion, value), comment="=HYPERLINK(1)")
@@ -91,13 +82,7 @@ def test_the_csv_is_read_back_by_the_agreement_reader() -> None:
     assert (rows[0]["seconds"], rows[0]["refused"]) == ("4.5", "0")
 
 
-def test_times_are_written_in_utc() -> None:
-    local = replace(rating("s", "t1"), rated_at=datetime(2026, 3, 1, 5, tzinfo=timezone(timedelta(hours=-7))))
-    (row,) = rating_rows(STUDY, TURNS, [local])
-    assert b"2026-03-01T12:00:00+00:00" in write_ratings([row])
-
-
-@settings(deadline=None)  # the first example loads pyarrow
+@settings(deadline=None, max_examples=20)  # the first example loads pyarrow
 @given(st.builds(RatingRow, *[st.text(st.characters(codec="utf-8"))] * 10, st.integers(0, 99),
                  *[st.text(st.characters(codec="utf-8"))] * 3, st.booleans(),
                  *[st.text(st.characters(codec="utf-8"))] * 8, st.floats(0, 1e6), st.just(NOW)))  # fmt: skip
@@ -138,12 +123,6 @@ def test_conversations_survive_exactly(title: str, passage: str, score: float) -
     data = write_jsonl(given_conversations)
     assert data.count(b"\n") == len(data.decode().splitlines()) == 2
     assert tuple(decode(Conversation, line) for line in data.splitlines()) == given_conversations
-
-
-def test_json_lines_stay_readable() -> None:
-    data = write_jsonl([Conversation("c1", "Zoë\u2028", NOW, "me")])
-    assert "Zoë\\u2028".encode() in data
-    assert json.loads(data)["title"] == "Zoë\u2028"
 
 
 def test_what_json_lines_cannot_hold() -> None:

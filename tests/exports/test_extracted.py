@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import json
 import re
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -69,16 +68,6 @@ def test_markdown_has_headings_lists_tables_and_page_numbers():
     )  # fmt: skip
 
 
-def test_rendered_markdown_shows_the_words_of_the_page():
-    shown = rendered(markdown(READ).decode())
-    assert "<h2>1. Prices *and* more #</h2>" in shown
-    assert "[see below](x), not &lt;b&gt;5_000&lt;/b&gt;" in shown
-    assert "<td>Basic | small</td>" in shown
-    assert "<a " not in shown
-    assert "Ignore" not in shown
-    assert "Running" not in shown
-
-
 def test_plain_text_parts_cells_by_tabs_and_pages_by_form_feeds():
     first, second = plain_text(READ).decode().split("\f")
     assert second == "The end.\n"
@@ -116,10 +105,6 @@ def test_a_page_without_text_and_lone_surrogates():
     assert markdown(read_of(empty)) == b"<!-- page 1 -->\n"
     assert plain_text(read_of(empty, empty)) == b"\n\f\n"
     assert b"A ? b" in markdown(read_of(page_of((BlockKind.TEXT, "A \ud800 b"))))
-
-
-def test_a_label_cannot_end_the_comment():
-    assert markdown(read_of(replace(page_of(), label="--> <b>"))).startswith(b"<!-- page 1, printed as b -->")
 
 
 @given(st.text(st.sampled_from("ab1 #*_-+=.:)>`[]()!<&;|\\~x/"), max_size=40))

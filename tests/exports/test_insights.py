@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pdfqa_core.evaluation_types import CitedPlace, Evaluation, Prediction, ScoredItem, ScoredSystem
-from pdfqa_core.exports.insights import GUIDE, count_words, guide, insights, successes
-from pdfqa_core.exports.report import report_html
-from pdfqa_core.metrics.catalogue import measure_named
+from pdfqa_core.exports.insights import count_words, insights, successes
 from pdfqa_core.metrics.comparison import compare
 from pdfqa_core.protocols.runs import Case, Tools, run_protocols
 from pdfqa_core.protocols.runs.profile import PROFILES
@@ -102,17 +100,3 @@ def test_systems_and_groups_are_compared_in_words():
     same = Evaluation("answers", "d", ("answer_f1",), (system("old", 0.4, 0.1), system("new", 0.4, 0.1)))
     assert insights(same, compare(same))[0].startswith("No difference to old is significant")
     assert count_words(0, 0) == "–"
-
-
-def test_the_report_has_counts_sentences_bars_and_a_guide():
-    found = batch()
-    page = report_html(found, compare(found)).decode()
-    assert "6/8 (75 %)" in page
-    assert "Of 6 exact answers, 4 cite" in page
-    assert 'style="width:66.7%"' in page
-    assert "How to read them" in page
-    assert dict(guide(found))["Answer EM"] == GUIDE["answer_em"]
-
-
-def test_the_guide_knows_measures_that_there_are():
-    assert all(measure_named(name).pretty_name for name in GUIDE)

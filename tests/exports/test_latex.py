@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from pdfqa_core.evaluation_types import Evaluation, ScoredItem, ScoredSystem
 from pdfqa_core.exports.deviations import deviations_of
 from pdfqa_core.exports.latex import table_latex
-from pdfqa_core.exports.report import report_html
-from pdfqa_core.exports.table import short_name
-from pdfqa_core.metrics.catalogue import all_measures
 from pdfqa_core.metrics.comparison import compare
 from pdfqa_core.protocols.runs.profile import DEFAULT, HEADINGS, deviations
 
@@ -64,19 +59,3 @@ def test_deviations_stand_below_the_table_and_inside_it(names):
     assert "failed" not in notes
     assert "--profile" not in notes
     assert text.count("{") == text.count("}")
-
-
-def test_the_report_marks_what_deviates_too():
-    found = evaluation("one", "two")
-    page = report_html(found, compare(found)).decode()
-    assert "ROUGE-Lsum F<sup>a</sup>" in page
-    assert re.search(r"<sup>b</sup> MRR: a question whose answer is not among", page)
-    assert '<p class="note">2 answers failed.</p>' in page
-    assert '<p class="note">MRR' not in page
-
-
-def test_short_names_differ():
-    short = [short_name(measure.name) for measure in all_measures()]
-    assert len(set(short)) == len(short)
-    names = ("answer_em", "citation_recall", "insufficient_context_detection", "HR@5")
-    assert [short_name(name) for name in names] == ["EM", "Cit. R", "Insuff.", "HR@5"]

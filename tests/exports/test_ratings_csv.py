@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from datetime import UTC, datetime, timedelta, timezone
 
-import pytest
-
-from pdfqa_core.csv_format import escape_cell, read_csv, write_csv
+from pdfqa_core.csv_format import read_csv
 from pdfqa_core.exports.frames import write_frame
 from pdfqa_core.exports.ratings import RatingRow, ratings_frame, write_ratings
 
@@ -46,12 +42,3 @@ def test_the_file_is_the_one_that_a_frame_makes() -> None:
 def test_times_are_in_utc() -> None:
     moment = datetime(2026, 1, 1, 2, tzinfo=timezone(timedelta(hours=2)))
     assert read_csv(write_ratings([row("x", moment=moment)])).rows[0].cells[-1] == "2026-01-01T00:00:00+00:00"
-
-
-@pytest.mark.parametrize("width", [1, 2, 3])
-def test_a_table_is_what_the_csv_module_writes(width: int) -> None:
-    rows = [(cell, *CELLS[place : place + width - 1]) for place, cell in enumerate(CELLS)]
-    rows = [one for one in rows if len(one) == width]
-    text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\r\n").writerows([[escape_cell(cell) for cell in one] for one in rows])
-    assert write_csv(rows[0], rows[1:]) == ("\ufeff" + text.getvalue()).encode("utf-8", errors="replace")

@@ -16,12 +16,12 @@ from PIL import Image
 from pdfqa_core.csv_format import read_csv
 from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import Evaluation, ScoredItem, ScoredSystem
-from pdfqa_core.exports.figure import figure, legend_names, panels
+from pdfqa_core.exports.figure import figure
 from pdfqa_core.exports.frames import comparison_frame, items_frame, latex_escape, write_frame
 from pdfqa_core.exports.latex import table_latex
-from pdfqa_core.exports.report import MOST_ROWS, report_html
+from pdfqa_core.exports.report import report_html
 from pdfqa_core.exports.results import read_results, write_results
-from pdfqa_core.exports.table import measure_of, table_text
+from pdfqa_core.exports.table import table_text
 from pdfqa_core.metrics.comparison import compare
 
 MEASURES = ("answer_f1", "answer_em", "citation_f1", "insufficient_context_detection")
@@ -170,17 +170,12 @@ def test_latex_is_escaped_and_the_best_is_bold(evaluation):
     assert "System & F1" in table_latex(many, compare(many)).decode()
 
 
-@pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
-def test_the_figure_is_the_same_file_for_the_same_results(evaluation, kind):
+def test_the_figure_is_the_same_file_for_the_same_results(evaluation):
     table = compare(evaluation)
-    data = figure(evaluation, table, kind)
-    assert data == figure(evaluation, table, kind)
-    if kind == "png":
-        assert Image.open(io.BytesIO(data)).size == (3000, 1840)
-    elif kind == "svg":
-        assert ET.fromstring(data).tag.endswith("svg")
-    else:
-        assert data.startswith(b"%PDF")
+    data = figure(evaluation, table, "svg")
+    assert data == figure(evaluation, table, "svg")
+    assert ET.fromstring(data).tag.endswith("svg")
+    assert Image.open(io.BytesIO(figure(evaluation, table, "png"))).size == (3000, 1840)
 
 
 @pytest.mark.filterwarnings("error")
@@ -188,10 +183,7 @@ def test_figures_of_odd_results_are_drawn_without_a_warning(evaluation):
     good, bad = evaluation.systems
     odd = (
         replace(evaluation, systems=(replace(good, name="$x$ 漢字 " + "long name " * 9), bad)),
-        replace(evaluation, systems=tuple(replace(good, name=f"s{n}") for n in range(9))),
-        replace(evaluation, measures=("answer_f1",), systems=(good,)),
-        replace(evaluation, measures=("unknown", "answer_f1", "insufficient_context_detection")),
-        replace(evaluation, systems=(replace(good, items=good.items[:1]),)),
+        replace(evaluation, measures=("unknown", "answer_f1"), systems=(replace(good, items=good.items[:1]),)),
     )
     for one in odd:
         assert ET.fromstring(figure(one, compare(one), "svg")).tag.endswith("svg")
@@ -204,19 +196,6 @@ def test_a_figure_without_values_or_of_another_kind_is_refused(evaluation):
     with pytest.raises(UsageError, match="not written as 'gif'"):
         figure(evaluation, compare(evaluation), "gif")
     assert b"<figure>" not in report_html(nothing, compare(nothing))
-
-
-def test_panels_take_the_colours_of_the_page_and_share_no_ids(evaluation):
-    drawn = panels(evaluation, compare(evaluation))
-    assert len(drawn) == 6
-    ids = [found for _, svg in drawn for found in re.findall(r'\bid="([^"]+)"', svg)]
-    assert len(ids) == len(set(ids))
-    for _, svg in drawn:
-        assert svg.startswith('<svg role="img" aria-label="')
-        assert "currentColor" in svg
-        assert "#010203" not in svg
-        used = re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', svg)
-        assert {a or b for a, b in used} <= set(ids)
 
 
 def test_the_report_escapes_every_text_and_loads_nothing(evaluation):
@@ -244,28 +223,7 @@ def test_the_report_says_everything_about_the_numbers(evaluation):
     for part in (
         "Answers: gold.json", "2026-01-02 03:04 UTC", "0.929", "n = 7, 0 unscored", "n = 0, 7 unscored", "undefined",
         "p = 0.031 *", "A note.", "β = 1", "9.9", "someone", "Rajpurkar", "Holm",
+        "How to read them",
     ):  # fmt: skip
         assert part in text
     assert text.count("q1") == 2  # a row for each system
-
-
-def test_a_long_report_lists_the_first_rows_and_says_so(evaluation):
-    long = replace(evaluation, systems=(system("one", [(1.0, 1.0, 1.0, None)] * (MOST_ROWS + 5)),))
-    html = report_html(long, compare(long)).decode()
-    assert html.count('<tr data-system="0">') == MOST_ROWS
-    assert f"The first {MOST_ROWS} of {MOST_ROWS + 5} rows" in html
-
-
-def test_names_for_legends_are_short_and_differ():
-    assert legend_names(["bm25 over windows", "dense over windows"]) == ("bm25", "dense")
-    assert legend_names(["a", "b"]) == ("a", "b")
-    assert legend_names(["only one name"]) == ("only one name",)
-    long = legend_names(["x" * 80 + "1", "x" * 80 + "2", "y" * 80])
-    assert len(set(long)) == 3
-    assert max(map(len, long)) <= 45
-
-
-def test_what_is_known_of_a_measure():
-    assert measure_of("answer_f1").pretty_name == "Answer F1"
-    assert (measure_of("HR@7").pretty_name, measure_of("HR@7").low) == ("HR@7", 0.0)
-    assert measure_of("my_own").pretty_name == "my_own"

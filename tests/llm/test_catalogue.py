@@ -1,11 +1,10 @@
 import re
 import shutil
 import sys
-from collections import namedtuple
 
 import pytest
 
-from pdfqa_core.errors import ModelError, UsageError
+from pdfqa_core.errors import ModelError
 from pdfqa_core.llm import catalogue
 from pdfqa_core.llm.gguf import read_header
 from tests.llm.gguf_files import write
@@ -53,13 +52,6 @@ def test_the_default_goes_with_the_free_memory_and_stays_the_same():
     assert catalogue.entry("auto").name == catalogue.default_model()
 
 
-def test_a_file_is_looked_for_in_all_folders(gguf, tmp_path):
-    first, second = tmp_path / "first", tmp_path / "second"
-    second.mkdir()
-    shutil.copy(gguf, second / catalogue.entry("qwen2.5-1.5b").file)
-    assert catalogue.resolve("qwen2.5-1.5b", first, second).parent == second
-
-
 def test_memory_grows_with_context_and_batch():
     entry = catalogue.entry("llama-3.2-3b")
     cache = entry.memory(8192, 512) - entry.memory(4096, 512)
@@ -78,22 +70,6 @@ def test_a_path_is_taken_if_it_is_a_gguf_file(gguf, tmp_path):
         catalogue.resolve(str(tmp_path / "absent.gguf"), tmp_path)
 
 
-def test_titles_of_names_and_paths():
-    assert catalogue.title_of("smollm2-135m").startswith("SmolLM2")
-    assert catalogue.title_of("/models/mine.gguf") == "mine"
-
-
-def test_the_number_of_parameters_is_of_the_catalogue_or_the_file(tmp_path):
-    assert catalogue.parameters_of("smollm2-135m") == 0.135
-    assert catalogue.parameters_of(str(write(tmp_path / "own.gguf", {"general.size_label": "7B"}))) == 7
-    assert catalogue.parameters_of(str(tmp_path / "none.gguf")) is None
-
-
-def test_an_unknown_name_lists_those_that_exist(tmp_path):
-    with pytest.raises(UsageError, match="smollm2-135m"):
-        catalogue.resolve("gpt-9", tmp_path)
-
-
 def test_a_model_that_is_not_on_disk_says_how_to_get_it(tmp_path):
     with pytest.raises(ModelError) as caught:
         catalogue.resolve("qwen2.5-1.5b", tmp_path)
@@ -102,19 +78,6 @@ def test_a_model_that_is_not_on_disk_says_how_to_get_it(tmp_path):
     assert str(tmp_path) in caught.value.hint
     assert "PDFQA_MODEL" in caught.value.hint
     assert "pdfqa models download qwen2.5-1.5b" in caught.value.hint
-
-
-def test_a_file_in_the_models_folder_is_found(gguf, tmp_path):
-    target = tmp_path / catalogue.entry("qwen2.5-1.5b").file
-    shutil.copy(gguf, target)
-    assert catalogue.resolve("qwen2.5-1.5b", tmp_path) == target
-
-
-def test_a_damaged_catalogue_is_reported(tmp_path):
-    file = tmp_path / "catalogue.toml"
-    file.write_text("[broken]\nname = 1")
-    with pytest.raises(UsageError, match="cannot be read"):
-        catalogue.read_catalogue(file)
 
 
 def test_the_embedded_file_is_found_without_importing_its_package(tmp_path):
@@ -140,31 +103,6 @@ def test_the_weights_choose_the_file_of_the_embedded_model(gguf, tmp_path):
     assert catalogue.resolve(SMOL, tmp_path, weights=catalogue.AS_PACKAGED) == packaged
     assert catalogue.on_disk(entry, tmp_path, weights=catalogue.AS_PACKAGED) == packaged
     assert read_header(packaged).quantisation == "Q4_1"
-
-
-def test_a_missing_package_names_the_command(tmp_path):
-    entry = catalogue.CatalogueEntry("x", "X", "a/b", "x.gguf", 1, 1, 1, 1, 1, 1, "MIT", package="no_such_package")
-    assert catalogue.on_disk(entry, tmp_path) is None
-    assert "pip install no-such-package" in str(catalogue.missing(entry, tmp_path))
-
-
-def test_a_nearly_full_disk_means_no_conversion(gguf, tmp_path, monkeypatch):
-    usage = namedtuple("usage", "total used free")
-    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(10, 9, 1))
-    assert catalogue._converted(gguf, tmp_path / "models" / "f16.gguf") is None
-
-
-def test_a_folder_that_cannot_be_made_means_no_conversion(gguf, tmp_path):
-    blocked = tmp_path / "file"
-    blocked.write_text("in the way")
-    assert catalogue._converted(gguf, blocked / "f16.gguf") is None
-
-
-@pytest.mark.model
-def test_a_file_that_cannot_be_converted_is_used_as_it_is(gguf, tmp_path):
-    target = tmp_path / "models" / "f16.gguf"
-    assert catalogue._converted(gguf, target) is None
-    assert list(target.parent.iterdir()) == []
 
 
 def test_a_damaged_variant_is_made_again(gguf, tmp_path, monkeypatch):

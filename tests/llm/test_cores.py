@@ -14,10 +14,6 @@ def test_a_container_limit_is_read(tmp_path):
     assert hardware.cgroup_cores(tmp_path / "absent") is None
 
 
-def test_without_a_topology_every_allowed_processor_is_a_core(tmp_path):
-    assert hardware.physical_cores(tmp_path) >= 1
-
-
 def test_where_the_system_shows_no_topology_the_physical_cores_are_counted(tmp_path, monkeypatch):
     monkeypatch.setattr(psutil, "cpu_count", lambda logical=True: 8 if logical else 4)
     assert hardware.physical_cores(tmp_path / "absent") == 4

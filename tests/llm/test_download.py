@@ -1,21 +1,20 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 import os
 import shutil
 import threading
-import time
 from collections import namedtuple
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from pdfqa_core.errors import ModelError, StoppedError
 from pdfqa_core.llm import hub as module
 from pdfqa_core.llm.catalogue import CatalogueEntry
-from pdfqa_core.llm.download import download, partial_bytes, remove_partial
+from pdfqa_core.llm.download import download, partial_bytes
 from tests.llm.hub import serving
 
 NAME = "tiny.gguf"
@@ -52,51 +51,13 @@ def test_a_file_arrives_whole_with_progress_in_bytes(hub, tmp_path):
     assert hub.ranges() == [""]
 
 
-def test_speed_and_time_left_are_told_while_it_is_slow(hub, tmp_path):
-    hub.slow = 0.1
-    seen = []
-    download(ENTRY, tmp_path, on_progress=seen.append)
-    estimates = [p.seconds_left for p in seen if p.seconds_left]
-    assert estimates
-    assert all(0 < estimate < 60 for estimate in estimates)
-    assert [p.done for p in seen] == sorted(p.done for p in seen)
-
-
-@pytest.mark.parametrize("drop_after", [0, 1, 300_000])
-def test_a_connection_that_breaks_is_taken_up_where_it_ended(hub, tmp_path, drop_after):
-    hub.drops, hub.drop_after = 2, drop_after
+def test_a_connection_that_breaks_is_taken_up_where_it_ended(hub, tmp_path):
+    hub.drops = 2
+    hub.drop_after = drop_after = 300_000
     download(ENTRY, tmp_path)
     assert (tmp_path / NAME).read_bytes() == BODY
     starts = [int(r.removeprefix("bytes=").rstrip("-") or 0) for r in hub.ranges()]
     assert starts == [0, drop_after, 2 * drop_after]
-
-
-def test_a_server_that_breaks_off_again_and_again_is_an_error_that_keeps_what_arrived(hub, tmp_path):
-    hub.drops, hub.drop_after = 1, 1000
-    hub.files[PATH] = BODY
-    download_fails(hub, tmp_path, after=lambda: setattr(hub, "drops", 99))
-    assert left(tmp_path)[0] == []
-    assert partial_bytes(tmp_path, NAME) >= 1000
-    hub.drops = 0
-    download(ENTRY, tmp_path)
-    assert (tmp_path / NAME).read_bytes() == BODY
-    assert hub.ranges()[-1].startswith("bytes=")
-
-
-def download_fails(hub, tmp_path, after):
-    """Receive some bytes, then only broken connections."""
-
-    def progress(step):
-        if step.done:
-            after()
-            hub.drop_after = 0
-
-    hub.slow = 0.15
-    hub.drops, hub.drop_after = 1, 150_000
-    with pytest.raises(ModelError, match=r"broke off|disconnected|closed") as raised:
-        download(ENTRY, tmp_path, on_progress=progress)
-    assert "goes on where it ended" in raised.value.hint
-    hub.slow = 0
 
 
 def test_stopping_keeps_what_arrived_and_the_next_call_goes_on(hub, tmp_path):
@@ -114,29 +75,13 @@ def test_stopping_keeps_what_arrived_and_the_next_call_goes_on(hub, tmp_path):
 
 def test_a_server_that_stalls_does_not_keep_one_from_stopping(hub, tmp_path):
     hub.slow = 3600
-    stop = threading.Event()
-    threading.Timer(0.3, stop.set).start()
-    began = time.monotonic()
+    stop = SimpleNamespace(is_set=lambda: bool(hub.ranges()))  # as soon as the file was asked for
     with pytest.raises(StoppedError):
         download(ENTRY, tmp_path, stop=stop)
-    assert time.monotonic() - began < 60  # far below the hour that the server takes
     for thread in threading.enumerate():
         if thread.name.startswith("download"):
             thread.join(5)
             assert not thread.is_alive()
-
-
-def test_an_exception_in_the_caller_ends_the_download_and_keeps_what_arrived(hub, tmp_path):
-    hub.slow = 0.15
-
-    def interrupt(step):
-        if step.done:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        download(ENTRY, tmp_path, on_progress=interrupt)
-    assert partial_bytes(tmp_path, NAME) > 0
-    assert left(tmp_path)[0] == []
 
 
 def test_a_server_that_does_not_resume_sends_everything_again(hub, tmp_path):
@@ -166,22 +111,6 @@ def test_the_checksum_of_the_catalogue_counts_where_the_hub_gives_none(hub, tmp_
     assert download(replace(ENTRY, sha256=hashlib.sha256(BODY).hexdigest()), tmp_path).is_file()
 
 
-def test_a_file_that_was_replaced_on_the_hub_is_begun_anew(hub, tmp_path):
-    hub.slow = 0.15
-    stop = threading.Event()
-    with pytest.raises(StoppedError):
-        download(ENTRY, tmp_path, on_progress=lambda step: step.done and stop.set(), stop=stop)
-    hub.slow, hub.files[PATH] = 0, b"GGUF" + os.urandom(50_000)
-    assert download(ENTRY, tmp_path).read_bytes() == hub.files[PATH]
-    assert hub.ranges()[-1] == ""
-    assert left(tmp_path) == ([NAME], [])
-
-
-def test_a_revision_is_asked_for(hub, tmp_path):
-    hub.files["owner/models/resolve/abc/tiny.gguf"] = b"GGUF of abc"
-    assert download(replace(ENTRY, revision="abc"), tmp_path).read_bytes() == b"GGUF of abc"
-
-
 @pytest.mark.parametrize(
     ("status", "code", "words", "hint"),
     [
@@ -197,13 +126,6 @@ def test_what_the_hub_refuses_is_told(hub, tmp_path, status, code, words, hint):
         download(ENTRY, tmp_path)
     assert hint in raised.value.hint
     assert left(tmp_path) == ([], [])
-
-
-def test_without_a_network_the_message_says_so(monkeypatch, tmp_path):
-    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    with pytest.raises(ModelError, match=r"was not downloaded: 127\.0\.0\.1:9 does not give it") as raised:
-        download(ENTRY, tmp_path)
-    assert "Check the network" in raised.value.hint
 
 
 def test_offline_mode_is_honoured(hub, tmp_path, monkeypatch):
@@ -245,12 +167,6 @@ def test_a_disk_that_fills_up_meanwhile_is_told(hub, tmp_path):
     assert left(tmp_path)[0] == []
 
 
-def test_a_folder_that_cannot_be_written_is_told(hub, tmp_path):
-    (tmp_path / "partial").write_text("in the way")
-    with pytest.raises(ModelError, match="cannot be written"):
-        download(ENTRY, tmp_path)
-
-
 def test_of_two_downloads_of_one_file_the_second_waits(hub, tmp_path):
     hub.slow = 0.15
     began, results = threading.Event(), []
@@ -265,13 +181,3 @@ def test_of_two_downloads_of_one_file_the_second_waits(hub, tmp_path):
     assert results[0].read_bytes() == BODY
     assert "waiting for another download of it" in {step.phase for step in seen}
     assert hub.ranges() == [""]
-
-
-def test_leftovers_can_be_removed(hub, tmp_path):
-    (tmp_path / "partial").mkdir()
-    for number, name in itertools.product(range(2), (NAME, "other.gguf")):
-        (tmp_path / "partial" / f"{name}.{number}.partial").write_bytes(b"1234")
-    assert partial_bytes(tmp_path, NAME) == 4
-    remove_partial(tmp_path, NAME)
-    assert partial_bytes(tmp_path, NAME) == 0
-    assert partial_bytes(tmp_path, "other.gguf") == 4

@@ -28,10 +28,6 @@ def test_heads_that_differ_by_layer_are_added_up(tmp_path):
     assert read_header(path).dimensions == Dimensions(10 * 8, 3, 2048)
 
 
-def test_a_header_without_dimensions_has_none(tmp_path):
-    assert read_header(write(tmp_path / "tiny.gguf", {"llama.block_count": 0})).dimensions is None
-
-
 @pytest.mark.parametrize(
     ("label", "billions"), [("135M", 0.135), ("1.5B", 1.5), ("8x7B", 56.0), ("1T", 1000.0), ("large", None), ("", None)]
 )

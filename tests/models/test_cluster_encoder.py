@@ -6,14 +6,18 @@ import numpy as np
 import pytest
 
 from pdfqa_core.errors import ModelError, StoppedError, UsageError
-from pdfqa_core.models import Encoders, Models, graphs_path
-from pdfqa_core.models.cluster_encoder import PER_TASK, ClusterEncoder, Texts, encode_texts
+from pdfqa_core.models import Encoders, Models, cluster_encoder, graphs_path
+from pdfqa_core.models.cluster_encoder import BATCH, ClusterEncoder, Texts, encode_texts
 from pdfqa_core.retrieval import Encoder
-from pdfqa_core.retrieval.embedding_cache import Embedding
 from pdfqa_core.settings import LLMSettings, Settings
 from tests.cluster.fakes import FakeCluster
 
-TEXTS = [f"The plan covers item {n} " + "of the list " * (n % 13) for n in range(PER_TASK * 2 + 30)]
+TEXTS = [f"The plan covers item {n} " + "of the list " * (n % 13) for n in range(BATCH * 2 + 5)]
+
+
+@pytest.fixture(autouse=True)
+def one_batch_a_task(monkeypatch):
+    monkeypatch.setattr(cluster_encoder, "PER_TASK", BATCH)
 
 
 @pytest.fixture(scope="module")
@@ -39,13 +43,6 @@ def test_questions_and_few_passages_stay_here(here):
     cluster = FakeCluster(error=AssertionError("asked"))
     np.testing.assert_array_equal(on(cluster).encode(TEXTS[:3]), here.encode(TEXTS[:3]))
     np.testing.assert_array_equal(on(cluster).encode(TEXTS, question=True), here.encode(TEXTS, question=True))
-
-
-def test_an_index_hands_over_many_passages_at_a_time():
-    cluster = FakeCluster(workers=2)
-    [(_, vectors, _)] = Embedding(on(cluster)).run({"doc": TEXTS})
-    assert vectors.shape[0] == len(TEXTS)
-    assert cluster.sizes == [3]
 
 
 def test_another_model_on_a_worker_is_refused(here):

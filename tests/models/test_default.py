@@ -81,11 +81,6 @@ def test_what_answers_is_what_settings_and_fingerprints_name(opened):
     assert "is not on this computer. Get it with: pdfqa models download" in language.note
 
 
-def test_what_nobody_has_asked_for_is_not_loading(opened):
-    status = opened().language.status
-    assert (status.state.loading, status.busy, status.state.usable) == (False, False, True)
-
-
 def test_it_is_fetched_at_the_start_and_then_used(opened):
     models = opened()
     models.language.warm_up(lambda stop: None)
@@ -118,6 +113,7 @@ def test_where_it_cannot_be_had_the_embedded_one_answers_and_the_header_says_so(
 @pytest.mark.default_model
 def test_the_default_model_answers_a_question_about_the_sample(default_model, tmp_path):
     question, settings = QUESTIONS["q01"]["question"], Settings().changed("retrieval", retriever="bm25")
+    settings = settings.changed("reading", passages=1).changed("llm", max_tokens=64)
     with Services.open(tmp_path, settings) as services:
         assert services.models.language.file == default_model
         list(services.documents.ingest(LOCAL_OWNER, [PDF]))

@@ -5,22 +5,16 @@ from dataclasses import replace
 
 import pytest
 
-from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, UsageError
+from pdfqa_core.errors import ModelError, PdfQAError, StoppedError
 from pdfqa_core.interfaces import Message
-from pdfqa_core.llm import catalogue, engines
-from pdfqa_core.llm.gpu import Offload
+from pdfqa_core.llm import catalogue
 from pdfqa_core.models import Encoders, LanguageModel, ModelFiles, Models, ModelStatus
 from pdfqa_core.registry import Registry
-from pdfqa_core.retrieval import Encoder
-from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.settings import Settings
 from pdfqa_core.streaming import complete
-from pdfqa_core.types import Progress, Stored
 from tests.llm.gguf_files import header, write
 from tests.llm.hub import serving
-from tests.serving_fakes import PDF, QUESTIONS, FakeEngine
-
-LITERAL = Settings().changed("retrieval", retriever="bm25")
+from tests.serving_fakes import FakeEngine
 
 
 @pytest.fixture
@@ -66,12 +60,6 @@ def warm(models):
     return models.language.status
 
 
-def test_nothing_is_loaded_before_it_is_asked_for(load):
-    models = load()
-    assert models.language.status == ModelStatus("idle", "model not loaded yet")
-    assert models.language.llm() is models.language.llm()
-
-
 def test_loading_is_reported_in_words_and_ends_ready(load):
     seen = []
 
@@ -85,14 +73,6 @@ def test_loading_is_reported_in_words_and_ends_ready(load):
     assert warm(models) == ModelStatus("ready", "tiny ready", "tiny, context 4,096 tokens")
     assert [status.words for status in seen] == ["loading tiny", "loading tiny, 0%", "loading tiny, 50%"]
     assert {status.state for status in seen} == {"loading"}
-
-
-def test_warming_up_twice_loads_once(load):
-    loads = []
-    models = load(lambda self, stop: loads.append(1))
-    warm(models)
-    warm(models)
-    assert loads == [1]
 
 
 def test_a_model_that_does_not_load_is_missing_with_its_hint(load):
@@ -113,12 +93,6 @@ def test_an_unforeseen_failure_does_not_stay_loading(load, caplog):
     assert "out of luck" in caplog.text
 
 
-def test_a_missing_encoder_does_not_keep_the_language_model_from_loading(load, caplog):
-    status = warm(load(encoder_error=ModelError("No encoder.", "pip install it")))
-    assert status.state == "ready"
-    assert "No encoder. pip install it" in caplog.text
-
-
 def test_a_missing_file_is_told_at_once(load, tmp_path):
     models = load(model=str(tmp_path / "gone.gguf"))
     with pytest.raises(ModelError, match=r"gone\.gguf does not exist"):
@@ -131,11 +105,6 @@ def test_a_missing_file_is_told_at_once(load, tmp_path):
         "smollm2-135m",
         str(tmp_path / "gone.gguf"),
     )
-
-
-def test_a_name_that_is_not_in_the_catalogue_is_a_usage_error(load):
-    with pytest.raises(UsageError, match="no model called 'gigantic'"):
-        load(model="gigantic").language.llm()
 
 
 def test_closing_while_loading_ends_the_loading(load):
@@ -153,14 +122,6 @@ def test_closing_while_loading_ends_the_loading(load):
     models.close()
     assert (loading(), models.language.loading) == ([], False)
     assert models.language.status.state == "loading"
-    assert models.language.llm().engine.unloaded
-
-
-def test_closing_before_anything_was_loaded(load):
-    load().close()
-    models = load()
-    warm(models)
-    models.close()
     assert models.language.llm().engine.unloaded
 
 
@@ -200,18 +161,6 @@ def test_a_model_is_replaced_and_the_one_before_leaves_the_memory(load, other):
     assert models.language.settings.model == other
 
 
-def test_the_state_says_how_much_is_on_the_gpu(load):
-    def script(self, stop):
-        self.offload = Offload(28, 28, "Metal")
-        yield 100
-
-    models = load(script)
-    assert models.language.offload is None
-    warm(models)
-    assert models.language.status.detail == "tiny, context 4,096 tokens, 28 of 28 layers on the GPU (Metal)"
-    assert models.language.offload == Offload(28, 28, "Metal")
-
-
 def test_an_answer_under_way_is_finished_before_the_model_is_replaced(load, other):
     models = load()
     warm(models)
@@ -248,44 +197,6 @@ def test_a_model_that_does_not_load_leaves_the_one_before_in_use(load, other):
     assert models.language.settings == kept
 
 
-def test_calls_wait_until_the_model_before_is_back(load, other):
-    restoring, go_on = threading.Event(), threading.Event()
-
-    def script(self, stop):
-        if self.name == "other":
-            raise ModelError("The file is damaged.", "Get it again.")
-        if self.unloaded:
-            restoring.set()
-            assert go_on.wait(10)
-        yield 100
-
-    models = load(script)
-    warm(models)
-    llm = models.language.llm()
-    llm.engine.enqueue(["one two"])
-    models.language.use(models.language.settings.model_copy(update={"model": other}))
-    assert restoring.wait(10)
-    assert models.language.status.state == "switching"
-    stream = llm.stream([Message("user", "?")], max_tokens=9)
-    assert next(stream) == Progress("loading other")
-    go_on.set()
-    assert [piece for piece in stream if isinstance(piece, str)] == ["one ", "two "]
-
-
-def test_a_replacement_stopped_while_an_answer_is_written_changes_nothing(load, other):
-    models = load()
-    warm(models)
-    llm = models.language.llm()
-    llm.engine.enqueue(["one two"])
-    answer = complete(llm, [Message("user", "?")], max_tokens=9)
-    next(answer)
-    models.language.use(models.language.settings.model_copy(update={"model": other}))
-    models.language.stop_loading()
-    assert settled(models).words == "tiny ready"
-    assert not llm.engine.unloaded
-    assert list(answer) == ["two "]
-
-
 def test_loading_can_be_stopped_and_the_model_before_comes_back(load, other):
     began = threading.Event()
 
@@ -304,15 +215,6 @@ def test_loading_can_be_stopped_and_the_model_before_comes_back(load, other):
         models.language.use(models.language.settings.model_copy(update={"threads": 3}))
     models.language.stop_loading()
     assert settled(models).words == "tiny ready"
-
-
-def test_a_missing_file_changes_nothing(load, tmp_path):
-    models = load()
-    warm(models)
-    with pytest.raises(ModelError, match="does not exist"):
-        models.language.use(models.language.settings.model_copy(update={"model": str(tmp_path / "gone.gguf")}))
-    assert models.language.status.words == "tiny ready"
-    assert models.language.settings == models.language.wanted
 
 
 def test_unloading_frees_the_memory_and_a_question_brings_it_back(load):
@@ -349,50 +251,6 @@ def hub(monkeypatch):
         yield server
 
 
-def test_a_named_model_is_fetched_at_the_first_start_and_then_used(load, hub):
-    hub.slow = 0.1
-    models = load(model=NAME)
-    models.warm_up()
-    seen = set()
-    while models.language.status.busy:
-        seen.add((models.language.status.words.partition(", ")[0], models.language.settings.model))
-    settled(models)
-    assert ("SmolLM2 135M Instruct ready · downloading Qwen2.5 0.5B Instruct", "smollm2-135m") in seen
-    assert models.language.status == ModelStatus(
-        "ready", "Qwen2.5 0.5B Instruct ready", "Qwen2.5 0.5B Instruct, context 4,096 tokens"
-    )
-    assert (models.language.settings.model, models.language.note) == (NAME, "")
-
-
-def test_where_fetching_fails_the_bundled_model_answers_and_says_so(load, hub):
-    hub.status = 404
-    models = load(model=NAME)
-    models.warm_up()
-    settled(models)
-    status = models.language.status
-    assert (status.words, status.lacking) == (
-        "SmolLM2 135M Instruct ready · Qwen2.5 0.5B Instruct is not here",
-        True,
-    )
-    assert "answers instead" in status.detail
-    assert "(404)" in status.detail
-    state = models.files.downloads.get(NAME)
-    assert (state.state, state.title) == ("failed", "Qwen2.5 0.5B Instruct")
-    assert "(404)" in state.what
-
-
-def test_a_failed_download_is_begun_again_from_its_card_and_then_used(load, hub):
-    hub.status = 404
-    models = load(model=NAME)
-    models.warm_up()
-    settled(models)
-    hub.status = 0
-    models.changes().download(NAME)
-    status = settled(models)
-    assert (status.words, status.lacking) == ("Qwen2.5 0.5B Instruct ready", False)
-    assert models.language.settings.model == NAME
-
-
 def test_closing_ends_a_download(load, hub):
     hub.slow = 3600
     models = load(model=NAME)
@@ -402,29 +260,6 @@ def test_closing_ends_a_download(load, hub):
     models.close()
     assert working() == []
     assert models.files.downloads.get(NAME).state == "stopped"
-
-
-def test_encoders_are_made_once_by_name():
-    encoders = Encoders(lambda name, precision: Encoder(name))
-    assert encoders.encoder() is encoders.encoder("")
-    assert encoders.encoder("other") is not encoders.encoder()
-
-
-def test_a_server_is_an_engine_too(tmp_path):
-    settings = Settings().changed("llm", engine="openai", url="http://127.0.0.1:9/v1", model="big")
-    llm = Models.open(tmp_path, settings).language.llm()
-    assert isinstance(llm.engine, engines.get("openai"))
-    assert llm.context_size == 4096
-
-
-def test_a_missing_model_means_literal_answers_with_a_note(tmp_path):
-    settings = LITERAL.changed("llm", model=str(tmp_path / "gone.gguf"))
-    with Services.open(tmp_path / "workspace", settings) as services:
-        list(services.documents.ingest(LOCAL_OWNER, [PDF]))
-        event = list(services.answers.ask(LOCAL_OWNER, QUESTIONS["q03"]["question"], settings))[-1]
-    assert isinstance(event, Stored)
-    assert event.turn.answer.reader == "extractive"
-    assert "gone.gguf does not exist. Check the path." in event.turn.answer.notes[0]
 
 
 @pytest.mark.model
@@ -437,14 +272,3 @@ def test_the_embedded_models(tmp_path):
         assert "".join(complete(models.language.llm(), [Message("user", "Say hello.")], max_tokens=8)).strip()
     finally:
         models.close()
-
-
-@pytest.mark.model
-def test_closing_the_embedded_models_while_they_load(tmp_path):
-    models = Models.open(tmp_path, Settings())
-    models.warm_up()
-    models.close()
-    for thread in loading():
-        thread.join(120)
-    assert loading() == []
-    assert models.language.status.state == "loading"

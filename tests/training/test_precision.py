@@ -32,7 +32,3 @@ def test_without_it_auto_is_fp32_and_bf16_is_warned_about():
 def test_other_devices_compute_with_32_bits_unless_asked():
     precision, note = precision_on(MPS, "auto")
     assert (precision, "device (mps)" in note) == ("fp32", True)
-
-
-def test_this_processor_is_asked_where_no_capabilities_are_given():
-    assert has_bf16(CPU) == has_bf16(CPU, torch.cpu.get_capabilities())

@@ -116,12 +116,6 @@ def test_questions_of_people_have_a_say_in_the_warning(after, people, words):
     assert words or "held-out questions and on those of q.jsonl" in found.verdict
 
 
-def test_a_measure_that_rises_while_another_falls_is_told():
-    mixed = {"HR@5": BAD["HR@5"], "MRR": GOOD["MRR"]}
-    found = replace(record(), people={"q.jsonl": mixed})
-    assert "better by one measure, worse by another" in found.warning
-
-
 @pytest.mark.parametrize(
     ("header", "licence", "told"),
     [
@@ -141,21 +135,6 @@ def test_the_licence_of_the_base_is_read_from_its_card(tmp_path, header, licence
     text = card(replace(record(), base_licence=licence))
     assert f"\nlicense: {told}\n" in text
     assert f"base model ({licence}) counts" in text
-
-
-def test_the_card_of_a_hub_name_is_looked_for_among_downloads(tmp_path, monkeypatch):
-    pytest.importorskip("huggingface_hub")
-    from huggingface_hub import constants
-
-    snapshot = tmp_path / "models--someone--small" / "snapshots" / "abc"
-    snapshot.mkdir(parents=True)
-    (tmp_path / "models--someone--small" / "refs").mkdir()
-    (tmp_path / "models--someone--small" / "refs" / "main").write_text("abc", encoding="utf-8")
-    (snapshot / "README.md").write_text("---\nlicense: bsd-3-clause\n---\n", encoding="utf-8")
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
-    assert stated_licence("someone/small") == "bsd-3-clause"
-    assert stated_licence("someone/else") == NOT_STATED
-    assert stated_licence("no name/at all") == NOT_STATED
 
 
 def item(number, *, id_="x", text="Who asks?", page=None):

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-from contextlib import ExitStack
 
 import pytest
 
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.services.studies import StudyService
 from pdfqa_core.storage import Store
-from tests.conftest import POSTGRESQL
 from tests.services.answering_server import opened_with
 from tests.services.helpers import BM25, SECRET
 from tests.serving_fakes import PDF, FakeModels
@@ -24,17 +22,6 @@ def read_workspace(tmp_path_factory):
     with Services.open(folder, BM25, FakeModels()) as services:
         list(services.documents.ingest(LOCAL_OWNER, [PDF]))
     return folder
-
-
-@pytest.fixture(scope="session")
-def read_database(postgres, tmp_path_factory):
-    """The name of a database in which the sample report has been read, to be copied."""
-    postgres.run("CREATE DATABASE read")
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("PDFQA_DATABASE_URL", postgres.url("read"))
-        with Services.open(tmp_path_factory.mktemp("read") / "server", BM25, FakeModels()) as services:
-            list(services.documents.ingest(LOCAL_OWNER, [PDF]))
-    return "read"
 
 
 @pytest.fixture
@@ -50,31 +37,19 @@ def studies(store):
 
 
 @pytest.fixture
-def new_database(database_kind, request, monkeypatch):
-    """Name a new database in the environment, for workspaces that are opened from now on; none for SQLite.
-
-    It is empty, or the sample report has been read in it.
-    """
-    with ExitStack() as end:
-
-        def name(*, empty=True):
-            if database_kind == POSTGRESQL:
-                template = request.getfixturevalue("newest_tables" if empty else "read_database")
-                url = end.enter_context(request.getfixturevalue("postgres").database(template))
-                monkeypatch.setenv("PDFQA_DATABASE_URL", url)
-
-        yield name
+def database_in_environment(database_url, monkeypatch):
+    """An empty database that the environment names for all workspaces; none where each has its SQLite."""
+    if database_url:
+        monkeypatch.setenv("PDFQA_DATABASE_URL", database_url)
 
 
 @pytest.fixture
-def open_services(tmp_path, read_workspace, new_database):
+def open_services(tmp_path, read_workspace, database_in_environment):
     """Open services on a copy of the read workspace, or on an empty one."""
     opened = []
 
     def build(settings=BM25, llm=None, *, empty=False, **models):
         folder = tmp_path / "workspace"
-        if not opened:
-            new_database(empty=empty)
         if not empty and not folder.exists():
             shutil.copytree(read_workspace, folder)
         opened.append(Services.open(folder, settings, FakeModels(llm, settings.llm, **models)))
@@ -86,14 +61,13 @@ def open_services(tmp_path, read_workspace, new_database):
 
 
 @pytest.fixture
-def opened(tmp_path, read_workspace, new_database):
+def opened(tmp_path, read_workspace):
     """Open services, perhaps with a cluster, on copies of the read workspace that know nothing of each other."""
     services = []
 
     def build(settings, cluster=None):
         folder = tmp_path / f"workspace {len(services)}"
         shutil.copytree(read_workspace, folder)
-        new_database(empty=False)
         services.append(opened_with(folder, settings, cluster))
         return services[-1]
 

@@ -21,7 +21,6 @@ def main(workspace: Path, data: Path, settings: Settings) -> None:
         os.write(1, f"{run.id}\n".encode())
         while services.running.of(LOCAL_OWNER)[0]:
             time.sleep(0.02)
-        os.write(1, f"{services.running.said(run.id)}\n".encode())
 
 
 if __name__ == "__main__":

@@ -38,10 +38,9 @@ def encoder():
 
 
 @pytest.fixture
-def opened(tmp_path, encoder, new_database):
+def opened(tmp_path, encoder):
     """Services over a workspace with two documents, whose encoder waits for permits."""
     made = []
-    new_database()
 
     def open_again():
         models = FakeModels()

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,17 +14,16 @@ from sqlalchemy import text
 
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.evaluation_types import RunState
-from pdfqa_core.services import LOCAL_OWNER
+from pdfqa_core.services import LOCAL_OWNER, RunRequest
 from pdfqa_core.services.runs import WORK
 from pdfqa_core.storage.work import Work
 from tests.services.answering_server import answering, opened_with
-from tests.services.test_two_programs import until
+from tests.services.helpers import until
 
 ROOT = Path(__file__).resolve().parents[2]
-ASKED = [f"What is number {number}?" for number in range(20)]
+ASKED = [f"What is number {number}?" for number in range(8)]
 ROWS = [{"id": str(place), "question": question, "answer": "x"} for place, question in enumerate(ASKED)]
-PATIENCE = 180  # seconds that a busy machine may take
-pytestmark = [pytest.mark.both_databases, pytest.mark.skipif(os.name == "nt", reason="SIGKILL is a Unix signal")]
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="SIGKILL is a Unix signal")
 
 
 @pytest.fixture
@@ -35,9 +33,8 @@ def server():
 
 
 @pytest.fixture
-def opened(tmp_path, server, new_database):
+def opened(tmp_path, server, database_in_environment):
     """Services of this program, which takes up at once what another one leaves."""
-    new_database()
     with opened_with(tmp_path / "workspace", server.settings) as services:
         services.workers.every = 0.2
         yield services
@@ -50,7 +47,7 @@ def running_elsewhere(services, server, data):
     other = subprocess.Popen([*program, server.settings.model_dump_json()], cwd=ROOT, stdout=subprocess.PIPE)
     try:
         run_id = other.stdout.readline().decode().strip()
-        until(lambda: len(services.runs.predictions(LOCAL_OWNER, run_id)) >= 2, PATIENCE)
+        until(lambda: len(services.runs.predictions(LOCAL_OWNER, run_id)) >= 2)
         yield other, run_id
     finally:
         other.kill()
@@ -66,10 +63,11 @@ def stored(services):
         }
 
 
+@pytest.mark.both_databases
 def test_a_killed_run_is_finished_by_the_other_program_and_no_answer_is_lost_or_made_twice(opened, server, write):
     opened.workers.take_up()
     with running_elsewhere(opened, server, write(ROWS)) as (other, run_id):
-        time.sleep(1)  # the other program lives, so nothing is taken from it
+        opened.workers.take_up()  # the other program lives, so nothing is taken from it
         assert opened.running.of(LOCAL_OWNER) == ("", None)
         with pytest.raises(PdfQAError, match="under way already"):
             opened.running.start(LOCAL_OWNER, run_id)
@@ -78,7 +76,7 @@ def test_a_killed_run_is_finished_by_the_other_program_and_no_answer_is_lost_or_
         server.seconds = 0.0
         before = stored(opened)
         assert 2 <= len(before) < len(ROWS)
-        until(lambda: opened.runs.get(LOCAL_OWNER, run_id).state is RunState.DONE, PATIENCE)
+        until(lambda: opened.runs.get(LOCAL_OWNER, run_id).state is RunState.DONE)
     after = stored(opened)
     assert set(after) == {row["id"] for row in ROWS}
     assert after.items() >= before.items()  # not stored again
@@ -93,17 +91,20 @@ def test_a_killed_run_is_finished_by_the_other_program_and_no_answer_is_lost_or_
 
 
 def test_a_run_is_stopped_from_the_other_program_and_taken_up_by_neither(opened, server, write):
-    opened.workers.take_up()
-    with running_elsewhere(opened, server, write(ROWS)) as (other, run_id):
+    with opened_with(opened.workspace, server.settings) as other:
+        other.workers.name, other.workers.every = "elsewhere/1/0", 0.2
+        wanted = RunRequest("answers", write(ROWS), {"served": server.settings}, ("none",), options={"bertscore": "no"})
+        run_id = other.running.begin(LOCAL_OWNER, wanted).id
+        until(lambda: len(opened.runs.predictions(LOCAL_OWNER, run_id)) >= 2)
         opened.running.stop(LOCAL_OWNER)
-        assert other.stdout.readline().decode().startswith("Stopped after ")
-        assert other.wait(60) == 0
+        until(lambda: not other.running.of(LOCAL_OWNER)[0])
+        assert other.running.said(run_id).startswith("Stopped after ")
         server.seconds = 0.0
     done = len(opened.runs.predictions(LOCAL_OWNER, run_id))
     assert 2 <= done < len(ROWS)
-    time.sleep(1)
+    opened.workers.take_up()
     assert opened.running.of(LOCAL_OWNER) == ("", None)
     assert opened.runs.get(LOCAL_OWNER, run_id).state is RunState.STOPPED
     opened.running.start(LOCAL_OWNER, run_id)
-    until(lambda: opened.runs.get(LOCAL_OWNER, run_id).state is RunState.DONE, PATIENCE)
+    until(lambda: opened.runs.get(LOCAL_OWNER, run_id).state is RunState.DONE)
     assert len(opened.runs.predictions(LOCAL_OWNER, run_id)) == len(ROWS)

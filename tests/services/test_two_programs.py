@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -17,17 +16,11 @@ from pdfqa_core.programs import is_gone, this_program
 from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.services.workers import Workers
 from pdfqa_core.storage.work import MOST_TRIES, Piece, Work
+from tests.services.helpers import until
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.both_databases
 NAMES = ["one.pdf", "two.pdf", "three.pdf", "four.pdf"]
-
-
-def until(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="SIGKILL is a Unix signal")
@@ -45,7 +38,7 @@ def test_what_a_killed_program_was_reading_is_read_by_the_other_one(open_service
         assert services.workers.elsewhere("reading") == {piece}
         before = {one.document_id: one.read_at for one in services.documents.readings(LOCAL_OWNER)}
         assert len(before) == 1
-        time.sleep(1)  # the other program lives, so nothing is taken from it
+        services.workers.take_up()  # the other program lives, so nothing is taken from it
         assert services.jobs.of(LOCAL_OWNER) == ()
     finally:
         other.send_signal(signal.SIGKILL)
@@ -61,8 +54,7 @@ def test_what_a_killed_program_was_reading_is_read_by_the_other_one(open_service
 
 
 def test_a_run_is_under_way_in_one_program_only(open_services):
-    first = open_services(empty=True)
-    second = open_services(empty=True)
+    first, second = open_services(empty=True), open_services(empty=True)
     second.workers.name = "elsewhere/1/0"
     first.workers.begin(Piece("a run", "run", LOCAL_OWNER, "{}"))
     with pytest.raises(ConflictError, match="under way already"):

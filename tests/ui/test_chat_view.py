@@ -5,25 +5,18 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from datetime import datetime
-from html import unescape
 
 import pytest
 
-from pdfqa_core.conversation.llm import LLMRewriter
 from pdfqa_core.reading.declining import CONFIDENCE, NOT_ANSWERED
 from pdfqa_core.services import ConversationSummary, StudyTurn
 from pdfqa_core.services.collections import ALL_GONE as GONE
 from pdfqa_core.types import Answer, CheckedSentence, Citation, Hit, Passage, Span, Support, Turn
 from pdfqa_core.ui.annotate_view import read_item_html
 from pdfqa_core.ui.chat_view import (
-    Studying,
     answer_parts,
-    bulleted,
     conversation_list,
-    download,
     evidence,
-    offered,
-    reader_switch,
     tokens_per_second,
     transcript,
     turn_view,
@@ -63,11 +56,6 @@ def test_each_sentence_has_its_markers_and_its_badge():
     assert [[mark.number for mark in part.marks] for part in (first, second, third)] == [[1], [2], []]
     assert [run for run, unfound in second.runs if unfound] == ["5"]
     assert "".join(run for run, _ in second.runs) == second.text
-
-
-def test_items_of_a_list_begin_with_a_dot():
-    text = "There are:\n- two pumps\n- a tank (- 3 °C)"
-    assert bulleted(text) == "There are:\n• two pumps\n• a tank (- 3 °C)"
 
 
 def test_badges_and_marked_numbers_have_words_and_text_is_escaped():
@@ -157,23 +145,6 @@ def test_where_nothing_was_found_one_line_says_so_and_the_nearest_passages_are_f
     assert several.count('data-action="anyway"') == 2
 
 
-def test_a_search_without_text_says_that_and_offers_nothing():
-    shown = html(Answer("Insufficient context.", refused=True, notes=("There is no text to search in.",)))
-    assert shown.count("There is no text to search in.") == 3  # shown, copied as text, copied as Markdown
-    for absent in (NOT_ANSWERED, "anyway", "<details", 'class="passage"'):
-        assert absent not in shown
-
-
-def test_what_the_rewriter_noted_stands_beside_what_was_searched_for(fake_llm):
-    fake_llm.enqueue(["a"])
-    history = [("What does the Standard plan cost?", "It costs $5.")]
-    rewritten = LLMRewriter(fake_llm).rewrite("And what does it cover?", history)
-    answer = Answer("A.", notes=("Cut.",), rewriting=rewritten.note)
-    assert "lacks" in rewritten.note
-    shown = unescape(html(answer, rewritten.question))
-    assert shown.count(rewritten.note) == shown.count("Cut.") == 1
-
-
 def test_speed_counts_from_the_first_word_and_leaves_the_search_out():
     seconds = {
         "rewrite": 1.0,
@@ -188,15 +159,6 @@ def test_speed_counts_from_the_first_word_and_leaves_the_search_out():
     assert tokens_per_second(answer) == pytest.approx(10)
     assert turn_view(Turn("t", 1, "Q", "Q", answer), {}).facts == ("first word 4.5 s", "10 tokens/s", "7.0 s in all")
     assert tokens_per_second(Answer("A.", seconds={"read": 1.0}, completion_tokens=21)) is None
-
-
-def test_a_stopped_answer_is_marked():
-    assert '<span class="stopped"' in html(replace(ANSWER, stopped=True))
-
-
-def test_questions_to_ask_next_are_buttons_with_escaped_words():
-    assert 'data-question="What is &lt;said&gt;?"' in offered(("What is <said>?",))
-    assert offered(()) == ""
 
 
 def test_the_cited_sentence_is_marked_in_the_evidence():
@@ -227,18 +189,6 @@ def test_a_folded_table_shows_the_row_that_matters():
     assert [row.best for row in first.rows] == [True, False]
 
 
-def test_parts_rebuild_the_text():
-    text = "One thing. Another pump.\nThird line."
-    assert "".join(t for part in passage_parts(text, "pump", "not in it") for t, _ in part.text) == text
-    assert [part.lead for part in passage_parts(text, "pump")] == [True, False, False]
-    assert [part.lead for part in passage_parts(text, "zebra")] == [False]
-    assert passage_parts("", "pump") == ()
-
-
-def test_a_file_to_save_is_new_each_time():
-    assert download() != download()
-
-
 TABLE = "Net sales, in millions\n\n| | Q3 <b> | Q2 |\n| --- | --- | --- |\n| Europe | $ 19 | $ 18 |"
 
 
@@ -256,39 +206,6 @@ def test_a_quoted_row_is_shown_as_a_table_with_its_header():
     assert "<th>Q3 &lt;b&gt;</th>" in shown
     assert "<td>$ 19</td>" in shown
     assert answer_parts(replace(answer, reader="generative"), NAMES)[0].table == ()
-
-
-def test_a_quoted_row_stands_between_quoted_sentences():
-    row, text = TABLE.splitlines()[-1], "Before it. Europe: Q3 <b>: $ 19; Q2: $ 18 After it."
-    passage = Passage("p", (Span("d", 3, 0, len(TABLE)),), TABLE)
-    starts = [(0, 10), (11, 11 + len("Europe: Q3 <b>: $ 19; Q2: $ 18")), (text.index("After"), len(text))]
-    quotes = ["Before it.", row, "After it."]
-    answer = Answer(
-        text,
-        tuple(
-            Citation(1, "p", Span("d", 3, 60, 80), quote, True, a, b)
-            for quote, (a, b) in zip(quotes, starts, strict=True)
-        ),
-        (Hit(passage, 1.0, 1, "bm25"),), reader="extractive",
-        sentences=tuple(CheckedSentence(a, b, Support.SUPPORTED) for a, b in starts),
-    )  # fmt: skip
-    shown = html(answer)
-    assert shown.count("<table") == shown.count("</table>") == 1
-    assert shown.index("Before it.") < shown.index("<table") < shown.index("</table>") < shown.index("After it.")
-
-
-def test_the_switch_marks_the_reader_that_answers():
-    assert 'aria-checked="true" class="on" data-action="reader" data-reader="extractive"' in reader_switch("extractive")
-    assert 'aria-checked="true"' not in reader_switch("verse")
-
-
-def test_studies_that_take_no_more_answers_are_counted():
-    def offered_studies(*studies: tuple[str, str], full: int) -> str:
-        return html(ANSWER, studying=Studying("t", studies, full=full))
-
-    assert "take no more" not in offered_studies(("s", "Pilot"), full=0)
-    assert "2 other studies take no more answers" in offered_studies(("s", "Pilot"), full=2)
-    assert "1 study takes no more answers: finished by everybody, closed" in offered_studies(full=1)
 
 
 def test_conversations_of_one_name_are_told_apart_by_their_time():

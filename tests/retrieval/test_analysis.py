@@ -4,8 +4,7 @@ import pytest
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.retrieval import BM25, Index
-from pdfqa_core.retrieval.analysis import AUTO, LANGUAGES, NONE, Analyser, stop_words
-from pdfqa_core.retrieval.postings import Postings
+from pdfqa_core.retrieval.analysis import AUTO, LANGUAGES, NONE, Analyser
 from pdfqa_core.settings import RetrievalSettings
 from pdfqa_core.text import content_terms, terms
 from tests.retrieval.fakes import passages
@@ -17,12 +16,6 @@ def found(index, question, **options):
 
 def test_the_setting_offers_the_languages_there_are():
     assert set(get_args(RetrievalSettings.model_fields["language"].annotation)) == {AUTO, NONE, *LANGUAGES}
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_every_language_has_stems_and_stop_words(language):
-    assert len(stop_words(language)) > 20
-    assert len(Analyser(language, stemming=True).stems(["hospitals", "42"])) == 2
 
 
 def test_without_options_the_terms_are_those_of_the_text_module():
@@ -53,12 +46,3 @@ def test_german_is_stemmed_as_german():
 def test_what_no_language_offers_is_refused(options):
     with pytest.raises(UsageError, match="anguage"):
         BM25(Index.in_memory(passages("text")), **options)
-
-
-def test_what_stems_share_is_computed_once(monkeypatch):
-    joined, made = Postings.joined, []
-    monkeypatch.setattr(Postings, "joined", lambda *given: (made.append(1), joined(*given))[1])
-    index = Index.in_memory(passages("plans", "planned"))
-    for _ in range(2):
-        BM25(index, stemming=True).search("plan", 2)
-    assert len(made) == 1

@@ -1,6 +1,5 @@
 """Bad input of every retriever: a clear message or an empty list, and nothing lost."""
 
-import socket
 import threading
 
 import numpy as np
@@ -8,12 +7,10 @@ import pytest
 
 from pdfqa_core.errors import ModelError, PdfQAError, UsageError
 from pdfqa_core.retrieval import (
-    CrossEncoderScorer,
     Dense,
     Encoder,
     Hybrid,
     Index,
-    LateEncoder,
     forget,
     make_retriever,
     retrievers,
@@ -107,24 +104,6 @@ def test_a_document_that_is_removed_while_it_is_searched(tmp_path):
         thread.join()
     assert errors == []
     assert {hit.passage.document_id for hit in Hybrid(left).search("deductible vaccines", 6)} == {"b"}
-
-
-MODELS = {
-    "embedding model": lambda name: Encoder(name).encode(["text"]),
-    "late interaction model": lambda name: LateEncoder(name).encode_tokens(["text"]),
-    "re-ranking model": lambda name: CrossEncoderScorer(name).scores("question", ["text"]),
-}
-
-
-@pytest.mark.parametrize("kind", MODELS)
-def test_a_hub_model_without_network(monkeypatch, tmp_path, kind):
-    def refuse(*args, **kwargs):
-        raise OSError("Network is unreachable")
-
-    monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
-    with pytest.raises(ModelError, match=rf"no {kind} at 'nobody/nothing'.*Check the name and the network"):
-        MODELS[kind]("nobody/nothing")
 
 
 def test_a_model_that_fails_leaves_the_index_as_it_was(tmp_path):

@@ -11,7 +11,7 @@ TOKENS = st.lists(st.sampled_from("abcdefgh"), max_size=12)
 CORPUS = st.lists(TOKENS, min_size=1, max_size=12)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(CORPUS, TOKENS, st.floats(0.01, 3), st.floats(0, 1))
 def test_scores_are_those_of_rank_bm25(corpus, question, k1, b):
     assume(any(corpus))
@@ -24,7 +24,7 @@ def test_scores_are_those_of_rank_bm25(corpus, question, k1, b):
     assert matched.tolist() == [bool(set(tokens) & set(question)) for tokens in corpus]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(CORPUS, TOKENS, st.integers(0, 12))
 def test_segments_score_as_one_corpus(corpus, question, cut):
     whole = Postings.merged([TermCounts.of(corpus)])
@@ -37,7 +37,7 @@ def test_segments_score_as_one_corpus(corpus, question, cut):
 WORDS = ("plans", "planned", "planning", "plan", "cover", "covers", "coverage", "über", "the", "42", "\ud800")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(st.lists(st.sampled_from(WORDS), max_size=9), min_size=1, max_size=9), st.sampled_from(WORDS))
 def test_joined_stems_score_as_if_each_word_had_been_stemmed(corpus, word):
     analyser = Analyser("english", stemming=True)
@@ -71,7 +71,7 @@ def test_top_of_many_scores_is_a_stable_sort_cut_off(k, levels):
     assert top(values, k).tolist() == expected[:k]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(-3, 3).map(float), max_size=20), st.integers(1, 25), st.data())
 def test_top_is_a_stable_sort_cut_off(scores, k, data):
     values = np.array(scores)

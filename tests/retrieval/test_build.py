@@ -1,12 +1,10 @@
 import pytest
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.retrieval import Index, LateEncoder, make_retriever, needs_embeddings, retrievers
+from pdfqa_core.retrieval import Index, make_retriever, needs_embeddings
 from pdfqa_core.settings import RetrievalSettings
 from tests.retrieval.fakes import FakeEncoder, LengthScorer, WordVectors
 from tests.retrieval.tiny_models import CORPUS
-
-QUESTION = "a vaccine is covered"
 
 
 class Models:
@@ -29,13 +27,6 @@ def index():
 
 def parameters(**changes):
     return RetrievalSettings(**{"merge_overlaps": False, **changes}).model_dump()
-
-
-@pytest.mark.parametrize("name", retrievers.names())
-def test_every_retriever_can_be_made_of_settings(index, name):
-    hits = make_retriever(index, parameters(retriever=name), Models()).search(QUESTION, 3)
-    assert hits[0].passage.text == "a vaccine is covered"
-    assert {hit.retriever for hit in hits} == {name}
 
 
 def test_parameters_reach_the_retriever(index):
@@ -66,11 +57,6 @@ def test_a_first_stage_narrows_late_interaction(index):
         make_retriever(index, {**settings, "first_stage": "late_interaction"}, Models())
 
 
-def test_evidence_is_chosen_last(index):
-    made = make_retriever(index, parameters(retriever="bm25", per_page=1, reranker="x"), Models())
-    assert len(made.search("plan", 9)) == 2
-
-
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
@@ -84,12 +70,3 @@ def test_evidence_is_chosen_last(index):
 )
 def test_embeddings_are_needed_where_a_stage_compares_them(changes, expected):
     assert needs_embeddings(parameters(**changes)) is expected
-
-
-def test_the_default_models_are_not_loaded_by_making_a_retriever(index):
-    class Real(Models):
-        def token_encoder(self, path_or_name=""):
-            return LateEncoder(path_or_name or "/nowhere")
-
-    made = make_retriever(index, parameters(retriever="late_interaction"), Real())
-    assert made.name == "late_interaction"

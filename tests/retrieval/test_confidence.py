@@ -61,10 +61,6 @@ def test_a_negative_cosine_counts_as_none():
     assert nearest("question", [hit("Opposite.")], vectors_by({"Opposite.": -0.7})) == 0
 
 
-def test_passages_without_a_sentence_are_near_nothing():
-    assert nearest("question", [hit(" ")], vectors_by({})) == 0
-
-
 # ------------------------------------------------------------------ both
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pdfqa_core.errors import ModelError, StoppedError
-from pdfqa_core.retrieval import Encoder, bundled_model_path
+from pdfqa_core.retrieval import Encoder
 from tests.retrieval.tiny_models import sentence_transformer
 
 
@@ -22,10 +22,6 @@ def test_vectors_have_length_one_and_keep_the_order(encoder):
     assert np.allclose(vectors[:5], vectors[5:10], atol=1e-5)
     assert vectors[3] @ vectors[4] > 0.6 > vectors[1] @ vectors[4]
     assert np.allclose(encoder.encode(["cats"], question=True)[0], vectors[3], atol=1e-5)
-
-
-def test_no_texts_make_no_vectors(encoder):
-    assert encoder.encode([]).shape == (0, 384)
 
 
 def test_text_that_utf8_cannot_say_is_encoded(encoder):
@@ -56,8 +52,7 @@ def test_encoding_reports_and_stops(encoder):
     assert seen == [(8, 20)]
 
 
-def test_token_spans_point_into_the_text_and_cover_it():
-    encoder = Encoder()
+def test_token_spans_point_into_the_text_and_cover_it(encoder):
     text = "Balance-billing protection:\n\n naïve 漢字 " + "word " * 600
     spans = encoder.token_spans(text)
     covered = {place for start, end in spans for place in range(start, end)}
@@ -66,14 +61,6 @@ def test_token_spans_point_into_the_text_and_cover_it():
     assert len(spans) > 600
     assert text[slice(*spans[0])] == "Balance"
     assert encoder.token_spans("") == []
-
-
-def test_the_bundled_model_is_named_and_hashed_without_loading_it():
-    encoder = Encoder()
-    assert encoder.name == "all-MiniLM-L6-v2"
-    assert len(encoder.model_hash) == 16
-    assert Encoder(bundled_model_path()).model_hash == encoder.model_hash
-    assert "_model" not in encoder.__dict__
 
 
 def test_the_hash_follows_the_weights(tmp_path):

@@ -1,13 +1,11 @@
 import json
-import os
 import threading
 
 import numpy as np
 import pytest
 
-from pdfqa_core.errors import StoppedError, UsageError
+from pdfqa_core.errors import StoppedError
 from pdfqa_core.retrieval import BM25, Hybrid, Index, fingerprint
-from pdfqa_core.types import Passage, Progress, Span
 from tests.retrieval.fakes import FakeEncoder, passages
 
 RECIPE = "direct|windows(size=120)"
@@ -101,14 +99,6 @@ def test_an_added_document_is_one_new_segment_and_a_removed_one_is_dropped(tmp_p
     assert len(set(folder_of(tmp_path).iterdir()) - files) == 2
 
 
-def test_documents_keep_the_order_they_are_given_in(tmp_path):
-    open_index(tmp_path, three())
-    turned = three()
-    index = open_index(tmp_path, dict(reversed(turned.items())))
-    assert turned.called == []
-    assert index.document_ids == ("c", "b", "a")
-
-
 def damage_bit(file):
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 0xFF
@@ -117,15 +107,12 @@ def damage_bit(file):
 
 DAMAGES = {
     "bit": damage_bit,
-    "cut": lambda file: file.write_bytes(file.read_bytes()[:-7]),
-    "empty": lambda file: file.write_bytes(b""),
     "gone": lambda file: file.unlink(),
-    "folder": lambda file: (file.unlink(), file.mkdir()),
     "pickle": lambda file: file.write_bytes(b"\x80\x04cos\nsystem\n(S'true'\ntR."),
 }
 
 
-@pytest.mark.parametrize("kind", [k for k in DAMAGES if k != "folder"])
+@pytest.mark.parametrize("kind", DAMAGES)
 @pytest.mark.parametrize("pattern", ["manifest.json", "*.passages.npz", "*.vectors.npy"])
 def test_damage_means_building_again(tmp_path, kind, pattern):
     good = open_index(tmp_path, three())
@@ -137,14 +124,6 @@ def test_damage_means_building_again(tmp_path, kind, pattern):
     assert documents.called == []
 
 
-def test_one_damaged_segment_costs_one_document(tmp_path):
-    good = open_index(tmp_path, three())
-    damage_bit(max(folder_of(tmp_path).glob("*.passages.npz")))
-    documents = three()
-    check_same(open_index(tmp_path, documents), good)
-    assert len(documents.called) == 1
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -152,10 +131,7 @@ def test_one_damaged_segment_costs_one_document(tmp_path):
         {"recipe": "other"},
         {"model_hash": "other"},
         {"dimension": 63},
-        {"documents": []},
         {"documents": {"a": {"passages": 2}}},
-        {"documents": {"a": 3}},
-        {"extra": 1},
     ],
 )
 def test_a_manifest_of_something_else_is_not_believed(tmp_path, change):
@@ -163,17 +139,6 @@ def test_a_manifest_of_something_else_is_not_believed(tmp_path, change):
     file = folder_of(tmp_path) / "manifest.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), **change}))
     check_same(open_index(tmp_path, three()), good)
-
-
-def test_a_wrong_number_of_passages_is_noticed(tmp_path):
-    good = open_index(tmp_path, three())
-    file = folder_of(tmp_path) / "manifest.json"
-    manifest = json.loads(file.read_text())
-    manifest["documents"]["a"]["passages"] = 3
-    file.write_text(json.dumps(manifest))
-    documents = three()
-    check_same(open_index(tmp_path, documents), good)
-    assert documents.called == ["a"]
 
 
 def test_swapped_segments_are_noticed(tmp_path):
@@ -209,19 +174,6 @@ def test_embeddings_are_made_when_they_are_first_needed(tmp_path):
     assert Index.open_or_build(tmp_path, RECIPE, three(), encoder=encoder).embeddings is None
 
 
-def test_embeddings_without_an_encoder_are_refused(tmp_path):
-    with pytest.raises(UsageError):
-        Index.open_or_build(tmp_path, RECIPE, three(), embeddings=True)
-
-
-def test_progress_counts_documents_then_passages(tmp_path):
-    seen = []
-    open_index(tmp_path, three(), on_progress=seen.append)
-    assert seen[0] == Progress("Splitting into passages", 0, 3)
-    embedding = [p for p in seen if p.phase == "Embedding passages"]
-    assert [(p.done, p.total) for p in embedding] == [(n, 5) for n in range(1, 6)]
-
-
 class StopAfter:
     """Is set once a number of passages have been embedded."""
 
@@ -248,28 +200,6 @@ def test_a_stopped_build_keeps_passages_and_finished_batches(tmp_path):
     check_same(index, open_index(tmp_path / "fresh", Documents(a=many)))
 
 
-class StopAtDocument:
-    """Is set when some documents have been split into passages."""
-
-    def __init__(self, documents):
-        self.left = documents
-
-    def __call__(self, progress):
-        self.left -= progress.phase == "Splitting into passages"
-
-    def is_set(self):
-        return self.left < 0
-
-
-def test_a_build_that_is_stopped_while_splitting_keeps_the_documents_before(tmp_path):
-    stop = StopAtDocument(1)
-    with pytest.raises(StoppedError):
-        open_index(tmp_path, three(), on_progress=stop, stop=stop)
-    documents = three()
-    open_index(tmp_path, documents)
-    assert documents.called == ["c"]
-
-
 def test_a_folder_that_cannot_be_written_means_an_index_in_memory(tmp_path):
     (tmp_path / "indexes").write_text("a file where the folder should be")
     index = open_index(tmp_path / "indexes", three())
@@ -279,37 +209,11 @@ def test_a_folder_that_cannot_be_written_means_an_index_in_memory(tmp_path):
     assert Hybrid(index).search("vaccines", 1)[0].passage.text == "third vaccines"
 
 
-def test_left_overs_are_removed(tmp_path):
-    open_index(tmp_path, three())
-    stale, fresh = (folder_of(tmp_path) / name for name in (".old.tmp", ".new.tmp"))
-    stale.write_bytes(b"x")
-    fresh.write_bytes(b"x")
-    os.utime(stale, (0, 0))
-    open_index(tmp_path, three())
-    assert not stale.exists()
-    assert fresh.exists()
-
-
 def test_text_that_utf8_cannot_say_survives(tmp_path):
     wild = "lone \ud800 surrogate, \x00 null, 漢字 🙂"
     built = open_index(tmp_path, Documents(a=[wild]))
     opened = open_index(tmp_path, Documents(a=["not called"]))
     assert texts(opened) == texts(built) == [wild]
-
-
-def test_a_document_without_passages_is_no_obstacle(tmp_path):
-    for _ in range(2):
-        index = open_index(tmp_path, Documents(a=[], b=["text"]))
-        assert texts(index) == ["text"]
-        assert index.embeddings.shape == (1, 64)
-
-
-def test_passages_across_pages_and_headings_are_kept(tmp_path):
-    spans = (Span("a", 1, 3, 9), Span("a", 2, 0, 4))
-    passage = Passage("id", spans, "text\n\nmore", "Title: Heading")
-    for _ in range(2):
-        index = Index.open_or_build(tmp_path, RECIPE, {"a": lambda: [passage]})
-        assert index.passages == (passage,)
 
 
 def test_threads_that_open_the_same_index_build_it_once(tmp_path):
@@ -323,24 +227,3 @@ def test_threads_that_open_the_same_index_build_it_once(tmp_path):
     assert len(found) == 4
     for index in found[1:]:
         check_same(index, found[0])
-
-
-def test_the_graph_is_kept_and_checked(tmp_path):
-    index = open_index(tmp_path, three())
-    expected = Hybrid(index, exact_below=1).search("vaccines", 3)
-    file = folder_of(tmp_path) / "graph.bin"
-    kept = file.read_bytes()
-    assert Hybrid(open_index(tmp_path, three()), exact_below=1).search("vaccines", 3) == expected
-    damage_bit(file)
-    assert Hybrid(open_index(tmp_path, three()), exact_below=1).search("vaccines", 3) == expected
-    assert file.read_bytes() == kept
-    smaller = open_index(tmp_path, Documents(b=["third vaccines"]))
-    assert [h.passage.text for h in Hybrid(smaller, exact_below=1).search("vaccines", 3)] == ["third vaccines"]
-
-
-def test_stats_describe_the_index(tmp_path):
-    stats = open_index(tmp_path, Documents(a=["one", "one two three"], b=["one two"])).stats
-    assert (stats.documents, stats.passages, stats.vocabulary) == (2, 3, 3)
-    assert (stats.shortest, stats.median, stats.longest) == (1, 2, 3)
-    assert stats.bytes == sum(f.stat().st_size for f in folder_of(tmp_path).iterdir())
-    assert Index.in_memory([]).stats.passages == 0

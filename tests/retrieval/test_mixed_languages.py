@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pdfqa_core.retrieval import BM25, Index
-from pdfqa_core.retrieval.analysis import Analyser, Analysis
+from pdfqa_core.retrieval.analysis import Analysis
 from pdfqa_core.retrieval.store import MANIFEST
 from pdfqa_core.types import Passage, Query, Span
 
@@ -55,16 +55,6 @@ def test_stop_words_are_those_of_the_questions_language(mixed):
 def test_words_are_weighed_once_however_many_languages_there_are(mixed):
     analysis = Analysis.of("auto", False, True, mixed.languages)
     assert analysis.query_terms(Query("Berlin Berlin", language="german")) == {"berlin": 2.0}
-
-
-def test_english_alone_is_as_it_was(mixed):
-    analysis = Analysis.of("auto", False, True, ["english"])
-    assert analysis.only == Analyser("english")
-    assert analysis.key == ()
-    english = Index.in_memory(passages(ENGLISH, "english", "en"))
-    plain, auto = BM25(english, language="english"), BM25(english)
-    assert auto.search("the stairs on Mondays", 3) == plain.search("the stairs on Mondays", 3)
-    assert auto._lexical._postings is english.postings
 
 
 def test_a_language_that_is_set_holds_for_all(mixed):

@@ -1,14 +1,14 @@
 from __future__ import annotations
 
-import json
 import shutil
+from subprocess import CompletedProcess
 
 import numpy as np
 import pytest
 
 from pdfqa_core.errors import ModelError
 from pdfqa_core.retrieval import Encoder, onnx_export, onnx_graph
-from pdfqa_core.retrieval.onnx_graph import EXACT, INT8, NOTE, TORCH, GraphFolder, form_hash, made_with
+from pdfqa_core.retrieval.onnx_graph import EXACT, INT8, TORCH, GraphFolder
 from tests.retrieval.tiny_models import causal_sentence_transformer, sentence_transformer
 
 TEXTS = ["the plan deductible", "", "a copay of the office visit is paid in the month", "vaccine " * 200]
@@ -28,10 +28,6 @@ def graphs(model, tmp_path_factory):
     return folder
 
 
-def noted(folder):
-    return json.loads(next(folder.glob(f"*/{NOTE}")).read_text())
-
-
 def test_exact_graphs_make_the_vectors_that_torch_makes(model, graphs):
     torch, graph = Encoder(model), Encoder(model, graphs=graphs, precision="exact")
     graph.__dict__["form"] = EXACT  # also where torch is as fast for so small a model
@@ -43,24 +39,6 @@ def test_exact_graphs_make_the_vectors_that_torch_makes(model, graphs):
     assert "_model" not in graph.__dict__
 
 
-def test_builds_of_a_version_share_their_graphs(monkeypatch):
-    monkeypatch.setattr(onnx_graph.importlib.metadata, "version", lambda name: "2.13.0+cpu")
-    cpu = made_with()
-    monkeypatch.setattr(onnx_graph.importlib.metadata, "version", lambda name: "2.13.0+cu130")
-    assert made_with() == cpu != ""
-    monkeypatch.setattr(onnx_graph.importlib.metadata, "version", lambda name: "2.14.0+cpu")
-    assert made_with() != cpu
-
-
-def test_what_was_found_is_noted(graphs):
-    found = noted(graphs)
-    assert found["versions"] == made_with()
-    assert found["best"] in (TORCH, *found["files"])
-    assert found["similarity"][EXACT] > 0.9999
-    assert set(found["rates"]) == {TORCH, *found["files"]}
-    assert found["prompts"] == {"question": "Ask: ", "document": "Text: "}
-
-
 def test_attention_is_one_operator_and_the_graph_takes_no_mask(graphs):
     import onnx
 
@@ -69,29 +47,10 @@ def test_attention_is_one_operator_and_the_graph_takes_no_mask(graphs):
     assert [node.op_type for node in graph.node].count("MultiHeadAttention") == 2
 
 
-def test_attention_that_cannot_be_one_operator_is_written_as_torch_has_it(model, tmp_path, monkeypatch):
-    monkeypatch.setattr(onnx_export, "_whole_attention", lambda: "no such attention")
-    graphs = GraphFolder(tmp_path, model)
-    found = onnx_export.make(model, graphs)
-    assert found.similarity[EXACT] > 0.9999
-    graph = graphs.open(EXACT)
-    assert [given.name for given in graph._session.get_inputs()] == ["input_ids", "attention_mask"]
-    assert np.allclose(graph.encode(TEXTS, question=True), Encoder(model).encode(TEXTS, question=True), atol=1e-4)
-
-
 def test_a_model_that_looks_back_only_keeps_its_mask(tmp_path):
     model = causal_sentence_transformer(tmp_path)
     found = onnx_export.make(model, GraphFolder(tmp_path, model))
     assert found.similarity[EXACT] > 0.9999
-
-
-def test_another_way_of_making_graphs_makes_other_vectors_of_8_bits_only(monkeypatch):
-    before = {form: form_hash("0123", form) for form in (EXACT, INT8)}
-    versions = made_with()
-    monkeypatch.setattr(onnx_graph, "WAY", onnx_graph.WAY + 1)
-    assert form_hash("0123", EXACT) == before[EXACT] == "0123"
-    assert form_hash("0123", INT8) != before[INT8]
-    assert made_with() != versions
 
 
 def test_weights_of_8_bits_are_another_model(model, graphs):
@@ -103,13 +62,6 @@ def test_weights_of_8_bits_are_another_model(model, graphs):
     alone = small.encode([TEXTS[0]])[0]
     assert np.array_equal(small.encode(TEXTS)[0], alone)  # whatever stands beside it
     assert alone @ plain.encode([TEXTS[0]])[0] > 0.95
-
-
-def test_the_best_form_of_this_computer_is_the_default(model, graphs):
-    encoder = Encoder(model, graphs=graphs)
-    assert encoder.form == noted(graphs)["best"]
-    assert Encoder(model).form == TORCH
-    assert "torch" in encoder.speed_words
 
 
 def test_a_damaged_graph_is_told_and_made_again(model, graphs, tmp_path):
@@ -138,11 +90,13 @@ def test_without_the_packages_torch_computes(model, tmp_path, monkeypatch):
 
 def test_a_model_without_a_graph_is_tried_once(tmp_path, monkeypatch):
     (tmp_path / "model").mkdir()
-    (tmp_path / "model" / "config.json").write_text("{")
+    tried = []
+    failed = CompletedProcess([], 1, "", "Traceback\nno such model")
+    monkeypatch.setattr(onnx_graph.subprocess, "run", lambda *_, **__: (tried.append(1), failed)[1])
     graphs = GraphFolder(tmp_path / "graphs", tmp_path / "model")
     assert (graphs.made().best, graphs.made().files) == (TORCH, {})
-    assert graphs.made().why
-    monkeypatch.setattr(onnx_graph.subprocess, "run", lambda *_, **__: pytest.fail("tried again"))
+    assert graphs.made().why == "no such model"
+    assert tried == [1]
     assert graphs.made() == graphs.read()
 
 

@@ -8,8 +8,7 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from pdfqa_core.retrieval.onnx_smooth import RANDOM_TEXTS, calibration, smooth
-from tests.retrieval.tiny_models import sentence_transformer
+from pdfqa_core.retrieval.onnx_smooth import smooth
 
 SIZE, WORDS = 48, 40
 CHANCE = np.random.default_rng(3)
@@ -71,12 +70,3 @@ def test_eight_bits_of_a_smoothed_graph_are_nearer(graph, tmp_path):
         )  # fmt: skip
         far.append(sum(np.abs(computed(quantised, ids) - computed(graph, ids)).mean() for ids in TOKENS))
     assert far[1] < 0.7 * far[0]
-
-
-def test_ranges_are_measured_with_texts_and_tokens_at_random(tmp_path):
-    model = sentence_transformer(tmp_path)
-    found = calibration(model / "tokenizer.json", ["the plan deductible", "a copay " * 99], 12)
-    assert len(found) == RANDOM_TEXTS + 2
-    assert all(ids.shape[0] == 1 and 1 <= ids.shape[1] <= 12 and ids.dtype == np.int64 for ids in found)
-    again = calibration(model / "tokenizer.json", ["the plan deductible", "a copay " * 99], 12)
-    assert all(np.array_equal(one, other) for one, other in zip(found, again, strict=True))

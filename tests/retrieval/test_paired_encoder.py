@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
-from pdfqa_core.errors import ModelError, UsageError
+from pdfqa_core.errors import UsageError
 from pdfqa_core.models import Encoders
 from pdfqa_core.retrieval import Encoder, onnx_graph
 from pdfqa_core.retrieval.paired_encoder import PairedEncoder, parts_of
@@ -43,12 +41,3 @@ def test_one_name_is_one_encoder_and_three_are_too_many():
     for wrong in ("a + b + c", "a + ", " + b"):
         with pytest.raises(UsageError, match="QUESTIONS"):
             parts_of(wrong)
-
-
-def test_a_dpr_encoder_of_the_transformers_library_is_told_apart(folders, tmp_path):
-    raw = tmp_path / "dpr"
-    raw.mkdir()
-    (raw / "config.json").write_text(json.dumps({"model_type": "dpr"}), encoding="utf-8")
-    (raw / "model.safetensors").write_bytes(b"")
-    with pytest.raises(ModelError, match="as the transformers library saves it"):
-        Encoder(raw).encode(ASKED)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pdfqa_core.retrieval import Index, Postprocessed, Reranked, retrievers
+from pdfqa_core.retrieval import Index, retrievers
 from pdfqa_core.retrieval.analysis import Analyser
 from pdfqa_core.types import Query
 from tests.retrieval.fakes import FakeEncoder, passages
@@ -47,13 +47,6 @@ def test_what_stands_beside_a_question_counts_by_its_weight(index, name):
     assert first(20.0) == TEXTS[0]
 
 
-def test_the_weights_of_a_word_add_up_and_stop_words_are_left_out():
-    query = Query("x", (("What does the plan cost?", 1.0), ("plan costs", 0.25), ("and the plan", 0.5)))
-    assert Analyser().query_terms(query) == {"plan": 1.75, "cost": 1.0, "costs": 0.25}
-    stems = Analyser(stemming=True).query_terms(query)
-    assert stems == {"plan": 1.75, "cost": 1.25}
-
-
 def test_a_question_of_stop_words_alone_is_searched_by_what_stands_beside_it():
     assert Analyser().query_terms(Query("And them?")) == {"and": 1.0, "them": 1.0}
     assert Analyser().query_terms(Query("x", (("And them?", 1.0), ("plan", 0.3)))) == {"plan": 0.3}
@@ -79,23 +72,3 @@ def test_the_dense_score_is_the_cosine_with_the_weighted_mean(index):
     found = {hit.passage.text: hit.score for hit in hits}
     cosines = FakeEncoder().encode(TEXTS) @ mean / np.linalg.norm(mean)
     assert found == pytest.approx(dict(zip(TEXTS, cosines.tolist(), strict=True)), abs=1e-6)
-
-
-def test_opposite_vectors_do_not_divide_by_zero(index):
-    hits = retrievers.get("dense")(index).search(Query("Owls", dense=(("Owls", 1.0), ("Owls", -1.0))), 5)
-    assert [hit.score for hit in hits] == [0.0] * 5
-
-
-def test_models_that_read_text_are_given_the_text(index):
-    class Scorer:
-        name, asked = "scorer", None
-
-        def scores(self, question, texts):
-            self.asked = question
-            return np.arange(len(texts), dtype=float)
-
-    scorer = Scorer()
-    inner = Postprocessed(retrievers.get("hybrid")(index), per_page=5)
-    query = Query("How much for families? (deductible)", ((FOLLOW_UP, 1.0), ("deductible", 0.3)))
-    assert len(Reranked(inner, scorer).search(query, 2)) == 2
-    assert scorer.asked == "How much for families? (deductible)"

@@ -1,14 +1,8 @@
-import subprocess
-import sys
-from dataclasses import fields
-
 import numpy as np
 import pytest
-from rank_bm25 import BM25Okapi
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.retrieval import BM25, Dense, Hybrid, Index, ReciprocalRankFusion, index_text, retrievers
-from pdfqa_core.text import content_terms, terms
 from pdfqa_core.types import Passage, Span
 from tests.retrieval.fakes import FakeEncoder, passage, passages
 
@@ -31,19 +25,6 @@ def index():
     )
 
 
-def test_all_are_registered_with_the_settings_names():
-    assert set(NAMES) <= set(retrievers.names())
-    declared = {name: {f.name for f in fields(retrievers.get(name))} - {"index"} for name in NAMES}
-    lexical, lists = {"k1", "b", "language", "stemming", "stop_words"}, {"candidates", "exact_below"}
-    assert declared == {
-        "bm25": lexical,
-        "dense": {"exact_below"},
-        "hybrid": lexical | lists | {"clamp"},
-        "rrf": lexical | lists | {"rrf_k"},
-        "convex": lexical | lists | {"weight"},
-    }
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_hits_are_ranked_and_complete(index, name):
     hits = retrievers.get(name)(index).search("What is a deductible amount?", 3)
@@ -56,43 +37,6 @@ def test_hits_are_ranked_and_complete(index, name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("question", ["", "  \n", "?!", "…"])
-def test_a_question_without_words_has_no_hits(index, name, question):
-    assert retrievers.get(name)(index).search(question, 5) == []
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_stop_words_alone_are_searched_for(index, name):
-    hits = retrievers.get(name)(index).search("what is the", 3)
-    assert 1 <= len(hits) <= 3
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_very_long_question_is_answered(index, name):
-    assert retrievers.get(name)(index).search("deductible plan " * 5000, 1)[0].passage.text == TEXTS[1]
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_more_hits_than_passages_are_not_invented(index, name):
-    hits = retrievers.get(name)(index).search("the plan pays vaccines", 1000)
-    assert len({hit.passage.id for hit in hits}) == len(hits) <= len(TEXTS)
-    if name != "bm25":
-        assert len(hits) == len(TEXTS)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_an_empty_index_has_no_hits(name):
-    empty = Index.in_memory([], FakeEncoder())
-    assert retrievers.get(name)(empty).search("anything", 5) == []
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_k_below_one_is_refused(index, name):
-    with pytest.raises(UsageError, match="k is 0"):
-        retrievers.get(name)(index).search("plan", 0)
-
-
-@pytest.mark.parametrize("name", NAMES)
 def test_the_search_can_be_limited_to_documents(index, name):
     retriever = retrievers.get(name)(index)
     assert {h.passage.document_id for h in retriever.search("the plan of the office", 9, frozenset({"b"}))} == {"b"}
@@ -100,15 +44,6 @@ def test_the_search_can_be_limited_to_documents(index, name):
     assert retriever.search("the plan", 9, frozenset({"unknown"})) == []
     everything = retriever.search("the plan", 9)
     assert retriever.search("the plan", 9, frozenset({"a", "b"})) == everything
-
-
-def test_bm25_finds_only_what_shares_a_term_and_scores_like_rank_bm25(index):
-    question = "Which vaccines does the plan cover, and which drugs?"
-    expected = BM25Okapi([terms(t) for t in TEXTS]).get_scores(content_terms(question))
-    hits = BM25(index).search(question, 10)
-    rows = {p.id: row for row, p in enumerate(index.passages)}
-    assert len(hits) == 3
-    assert all(abs(hit.score - expected[rows[hit.passage.id]]) < 1e-6 for hit in hits)
 
 
 def test_equal_scores_keep_the_order_of_the_passages():
@@ -123,15 +58,6 @@ def test_headings_are_indexed():
     assert BM25(index).search("acupuncture", 5)[0].passage.text == "Five visits."
     assert index_text(index.passages[0]) == "Acupuncture\nFive visits."
     assert index_text(index.passages[1]) == "Six visits."
-
-
-def test_dense_scores_are_cosines(index):
-    encoder = FakeEncoder()
-    hits = Dense(index).search("vacation days", 7)
-    vectors = encoder.encode([hit.passage.text for hit in hits])
-    expected = vectors @ encoder.encode(["vacation days"])[0]
-    assert np.allclose([hit.score for hit in hits], expected, atol=1e-6)
-    assert all(hit.parts["dense"] == hit.score for hit in hits)
 
 
 def test_hybrid_is_the_clamped_product_and_unmatched_passages_come_last(index):
@@ -169,14 +95,6 @@ def test_hybrid_fills_in_exact_parts_for_the_union_and_clamps_negative_cosines()
     assert [h.passage.text for h in Hybrid(index).search("pear", 2)] == [texts[0], texts[1]]
 
 
-def test_hybrid_without_the_clamp_is_the_product_as_it_is():
-    texts = ["cosine 0.9 x", "cosine 0.5 apple", "cosine -0.8 apple apple apple", "cosine 0.1 y", "cosine 0.2 z"]
-    hits = Hybrid(Index.in_memory(passages(*texts), TwoVectors()), candidates=2, clamp=False).search("apple", 5)
-    assert [h.passage.text for h in hits] == [texts[i] for i in (1, 0, 4, 3, 2)]
-    assert [h.score for h in hits] == pytest.approx([h.parts["dense"] * h.parts["bm25"] for h in hits])
-    assert hits[1].score == 0 > hits[4].score
-
-
 def test_hybrid_of_a_tiny_index_goes_by_similarity():
     # Every term is in most passages: rank-bm25's idf is not positive for any of them.
     index = Index.in_memory(passages("cosine 0.2 apple", "cosine 0.7 apple"), TwoVectors())
@@ -206,22 +124,6 @@ def test_the_graph_finds_what_the_exact_search_finds(name):
     assert limited == graph.search(texts[0], 5)
 
 
-def test_the_graph_leaves_ties_to_the_order_of_the_passages():
-    index = Index.in_memory(
-        passages(*["same words here"] * 40, *[f"other text {i}" for i in range(200)]), FakeEncoder()
-    )
-    for _ in range(5):
-        hits = Dense(index, exact_below=10).search("same words here", 5)
-        assert [hit.passage.pages[0] for hit in hits] == [1, 2, 3, 4, 5]
-
-
-def test_a_graph_of_equal_vectors_is_searched():
-    index = Index.in_memory(passages(*["same words here"] * 400), FakeEncoder())
-    hits = Dense(index, exact_below=10).search("same words here", 3)
-    assert len(hits) == 3
-    assert all(hit.score == pytest.approx(1) for hit in hits)
-
-
 @pytest.mark.parametrize("name", ["dense", "rrf", "hybrid"])
 def test_without_embeddings_the_error_says_what_to_do(name):
     with pytest.raises(UsageError, match="bm25"):
@@ -243,21 +145,6 @@ def test_wrong_parameters_are_refused(index, make):
         make(index)
 
 
-def test_bm25_needs_no_heavy_library(tmp_path):
-    program = """
-import sys
-from pathlib import Path
-from pdfqa_core.chunking import chunkers
-from pdfqa_core.retrieval import Encoder, Index, retrievers
-from tests.retrieval.fakes import passages
-index = Index.open_or_build(Path(sys.argv[1]), "r", {"doc": lambda: passages("one plan", "two")}, encoder=Encoder())
-print(retrievers.get("bm25")(index).search("plan", 1)[0].passage.text)
-print(sorted({"torch", "sentence_transformers", "transformers", "hnswlib", "scipy", "sklearn"} & set(sys.modules)))
-"""
-    done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["one plan", "[]"]
-
-
 def test_convex_weighs_normalised_scores(index):
     question = "vaccines and drugs of the plan"
     cosines = {h.passage.id: h.score for h in Dense(index).search(question, 9)}
@@ -268,20 +155,6 @@ def test_convex_weighs_normalised_scores(index):
     for hit in hits:
         share = 0.3 * (cosines[hit.passage.id] + 1) / most + 0.7 * lexical.get(hit.passage.id, 0) / best
         assert hit.score == pytest.approx(share, abs=1e-6)
-
-
-def test_convex_at_its_ends_ranks_as_its_parts(index):
-    convex = retrievers.get("convex")
-    question = "what the plan pays for vaccines"
-
-    def ids(retriever, k):
-        return [hit.passage.id for hit in retriever.search(question, k)]
-
-    assert ids(convex(index, weight=1.0), 9) == ids(Dense(index), 9)
-    matching = ids(BM25(index), 9)
-    assert ids(convex(index, weight=0.0), len(matching)) == matching
-    with pytest.raises(UsageError, match="weight"):
-        convex(index, weight=1.1)
 
 
 @pytest.mark.parametrize("name", NAMES)

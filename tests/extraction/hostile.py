@@ -43,16 +43,8 @@ def million_pages() -> bytes:
     return pdf(CATALOG, "<< /Type /Pages /Kids [3 0 R] /Count 1000000 >>", "<< /Type /Page /Parent 2 0 R >>")
 
 
-def own_parent() -> bytes:
-    return pdf(CATALOG, "<< /Type /Pages /Kids [2 0 R 2 0 R] /Count 2 >>")
-
-
 def giant_media_box() -> bytes:
     return one_page("BT /F 12 Tf 72 720 Td (Text on a giant page) Tj ET", "0 0 99999999 99999999")
-
-
-def inverted_media_box() -> bytes:
-    return one_page("BT /F 12 Tf 72 720 Td (Text on an inverted page) Tj ET", "595 842 0 0")
 
 
 def self_drawing_form() -> bytes:

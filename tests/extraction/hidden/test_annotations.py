@@ -28,18 +28,6 @@ def test_values_of_form_fields_stand_at_their_place(draw: Callable[..., Path]) -
     assert found.warnings == ()
 
 
-def test_the_page_keeps_its_size_where_it_is_cropped(draw: Callable[..., Path]) -> None:
-    def page(c: Any) -> None:
-        c.setCropBox((50, 100, 500, 800))
-        at(c, 70, 150, ["Name of the member"])
-        field(c, "Ada Lovelace")
-
-    found = read(draw(page))[0]
-    assert found.text == "Name of the member Ada Lovelace"
-    assert (found.width, found.height) == (450, 700)
-    assert found.lines[0].box.x0 == pytest.approx(20, abs=1.5)
-
-
 @pytest.mark.parametrize(("value", "flags"), [("", "print"), ("Secret", "hidden")])
 def test_empty_and_hidden_fields_add_nothing(draw: Callable[..., Path], value: str, flags: str) -> None:
     def page(c: Any) -> None:

@@ -43,11 +43,3 @@ def test_what_only_looks_like_a_name_is_left_out(make_page, below_title):
 
 def test_the_title_is_no_author(make_page):
     assert authors_on(make_page("Harbour Heat", "Abstract", "heat@example.org"), "Harbour Heat") == ""
-
-
-def test_the_first_pages_of_real_documents_name_nobody_by_mistake(shared_data):
-    from pdfqa_core.extraction.process.worker import read_document
-
-    for name in ("northwind/Benefit_Options.pdf", "northwind/PerksPlus.pdf", "sample_pdfs/multicolumn.pdf"):
-        read = read_document(shared_data / name, "doc")
-        assert authors_on(read.pages[0], read.title) == ""

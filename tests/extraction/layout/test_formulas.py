@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from pdfqa_core.extraction.layout.lines import join_line
-from pdfqa_core.extraction.layout.segments import TextSegment
 from pdfqa_core.extraction.text.normalise import compose
 from pdfqa_core.types import BlockKind
 from tests.extraction.conftest import LOREM, at, blocks, read, wrapped
@@ -38,18 +36,6 @@ def test_stacked_indices_are_read_as_they_were_written(draw):
         put(c, 166, 100, "and is called a metric")
 
     assert read(draw(page))[0].text == "The map goes to R+0 and is called a metric"
-
-
-def segment(text: str, u0: float, u1: float, baseline: float, size: float, rank: int) -> TextSegment:
-    """A segment before which PDFium saw white space."""
-    return TextSegment(text, u0, u1, baseline, size, 0, rank, True, u1 - u0, 0, baseline - 8, baseline + 2)
-
-
-def test_a_narrow_gap_beside_an_index_is_no_space():
-    inverse = [segment("f", 70, 75, 100, 11, 0), segment("-1", 76.5, 84, 96, 7, 1), segment("(U)", 86, 99, 100, 11, 3)]
-    assert join_line(inverse, 0).text == "f-1(U)"
-    words = [segment("f", 70, 75, 100, 11, 0), segment("is", 76.5, 84, 100, 11, 1), segment("open", 86, 99, 100, 11, 3)]
-    assert join_line(words, 0).text == "f is open"
 
 
 @pytest.mark.parametrize("together", [True, False])

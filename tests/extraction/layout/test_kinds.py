@@ -126,17 +126,6 @@ def test_other_short_lines_are_no_titles(text):
     assert not titled(text)
 
 
-def test_the_marks_of_items_make_no_table(draw):
-    def page(c):
-        for number, text in enumerate(["the first item of this list", "the second item", "a third one"]):
-            at(c, 80, 100 + 14 * number, ["•"])
-            at(c, 110, 100 + 14 * number, [text])
-
-    found = read(draw(page))[0]
-    assert blocks(found) == ["• the first item of this list", "• the second item", "• a third one"]
-    assert {b.kind for b in found.blocks} == {BlockKind.LIST}
-
-
 def test_the_text_below_a_hanging_item_is_no_part_of_it(draw):
     def page(c):
         at(c, 80, 100, ["• The first item is so long that it goes on over the end of its line, and"])
@@ -146,40 +135,6 @@ def test_the_text_below_a_hanging_item_is_no_part_of_it(draw):
     found = blocks(read(draw(page))[0])
     assert found[0].endswith("belongs to, and is full")
     assert found[1:] == [BODY]
-
-
-def test_nested_items_are_blocks_of_their_own(draw):
-    def page(c):
-        at(c, 80, 100, ["• Outer item"])
-        at(c, 100, 113, ["– first inner item", "– second inner item"])
-        at(c, 80, 139, ["• Last outer item"])
-
-    assert blocks(read(draw(page))[0], BlockKind.LIST) == [
-        *("• Outer item", "– first inner item", "– second inner item", "• Last outer item")
-    ]
-
-
-def test_an_indented_clause_is_one_block(draw):
-    def page(c):
-        at(c, 106, 100, ["(b) during the time of employment or at any time after it the participant has"])
-        at(c, 70, 113, ["committed a breach of confidence, or has told others what the company holds"])
-        at(c, 70, 126, ["secret."])
-
-    (clause,) = blocks(read(draw(page))[0], BlockKind.LIST)
-    assert clause.startswith("(b) during")
-    assert clause.endswith("holds secret.")
-
-
-def test_formulas_with_wide_gaps_are_no_table(draw):
-    def page(c):
-        at(c, 70, 80, LINES)
-        for number in range(2):
-            at(c, 100, 200 + 14 * number, [f"d(x, y) = {number}"])
-            at(c, 220, 200 + 14 * number, ["if x = y"])
-
-    found = read(draw(page))[0]
-    assert blocks(found, BlockKind.TABLE) == []
-    assert blocks(found)[1].startswith("d(x, y) = 0 if x = y")
 
 
 def test_a_telephone_number_is_no_item(draw):

@@ -77,11 +77,6 @@ def test_numbering_case_and_ligatures_do_not_matter(printed, title, found):
     assert bool(match_outline([line(printed, 100)], [OutlineEntry(1, title, 1)])) == found
 
 
-def test_titles_of_signs_only_match_nothing():
-    assert plain_title("— * —") == ""
-    assert match_outline([line("* * *", 100)], [OutlineEntry(1, "***", 1)]) == {}
-
-
 def hostile(*items: str) -> bytes:
     """Return a PDF of one page whose outline begins with object 4."""
     return pdf(
@@ -110,13 +105,6 @@ def test_broken_outlines_end(tmp_path, items, titles):
     path = tmp_path / "hostile.pdf"
     path.write_bytes(hostile(*items))
     assert [x.title for x in outline_of(path)] == titles
-
-
-def test_a_deep_outline_ends(tmp_path):
-    path = tmp_path / "deep.pdf"
-    items = [f"<< /Title (Level {n}) /Dest [3 0 R /Fit] /First {n + 5} 0 R >>" for n in range(200)]
-    path.write_bytes(hostile(*items))
-    assert [x.level for x in outline_of(path)] == list(range(1, 13))
 
 
 def test_a_real_outline(shared_data: Path):

@@ -104,17 +104,6 @@ def test_a_sidebar_beside_a_wide_column(draw, draw_columns: Way):
 
 
 @ways
-def test_a_sidebar_on_the_left(draw, draw_columns: Way):
-    def page(c):
-        c.setFont("Times-Roman", 10)
-        draw_columns(c, 90, [(60, column("Side", 5, 22)), (200, column("Main", 14, 66))])
-
-    found = read(draw(page))[0]
-    assert_whole(found, sentences("Main", 14))
-    assert_whole(found, sentences("Side", 5))
-
-
-@ways
 def test_a_table_across_both_columns(draw, draw_columns: Way):
     def page(c):
         c.setFont("Times-Roman", 10)
@@ -140,24 +129,6 @@ def test_a_table_across_both_columns(draw, draw_columns: Way):
         found, sentences("Upper", 6), sentences("Over", 6), "Table 1.", sentences("Lower", 6), sentences("Under", 6)
     )
     assert any("Month 3" in text and "318" in text for text in blocks(found, BlockKind.TABLE))
-
-
-@ways
-def test_a_figure_with_its_caption_in_a_column(draw, draw_columns: Way):
-    left, right = column("Left", 12, 42), column("Right", 6, 42)
-
-    def page(c):
-        c.setFont("Times-Bold", 16)
-        at(c, 110, 60, ["Two winters of a sea-water heat pump in one town"])
-        c.setFont("Times-Roman", 10)
-        draw_columns(c, 100, [(60, left), (310, ["" for _ in range(14)] + right)])
-        c.rect(310, 842 - 230, 220, 130)
-        c.setFont("Times-Roman", 8)
-        at(c, 310, 244, ["Figure 2. The plant room seen from the quay, with both pumps."])
-
-    found = read(draw(page))[0]
-    assert_whole(found, "Two winters", sentences("Left", 12), sentences("Right", 6))
-    assert blocks(found, BlockKind.CAPTION) == ["Figure 2. The plant room seen from the quay, with both pumps."]
 
 
 @ways
@@ -188,21 +159,3 @@ def test_the_columns_of_the_sample():
     expected = [re.sub(r"\*\*(.+?)\*\*", r"\1", p) for p in paragraphs]
     assert len(expected) > 6
     assert_whole(page, *expected)
-
-
-def test_sentences_of_a_real_two_column_paper(shared_data: Path):
-    pages = read(shared_data / "sample_pdfs" / "multicolumn.pdf")
-    assert_whole(
-        pages[0],
-        "Pellentesque habitant morbi tristique senectus et netus et malesuada fames ac turpis egestas.",
-        "Donec aliquet, tortor sed accumsan bibendum, erat ligula aliquet magna, vitae ornare odio metus a mi.",
-        "Donec nonummy pellentesque ante. Phasellus adipiscing semper elit.",  # over the end of the left column
-        "Maecenas eget erat in sapien mattis porttitor.",
-    )
-    assert_whole(
-        pages[1],
-        "Praesent enim elit, rutrum at, molestie non, nonummy vel, nisl.",
-        "Praesent sapien turpis, fermentum vel, eleifend faucibus, vehicula eu, lacus.",
-        "Suspendisse sed mauris vitae elit sollicitudin malesuada.",
-        "Praesent malesuada, diam id pretium elementum, eros sem dictum tortor, vel consectetuer odio sem sed wisi.",
-    )

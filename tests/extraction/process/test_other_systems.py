@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
@@ -16,7 +15,6 @@ import pytest
 
 from pdfqa_core.extraction.process import limits
 from pdfqa_core.extraction.process.guard import Guard, end_all, family
-from tests.extraction import hostile
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -44,25 +42,11 @@ from pdfqa_core.extraction.process.worker import Limits, read_document
 
 if __name__ == "__main__":
     path = Path(sys.argv[1])
-    found = read_document(path, "doc", workers=2, limits=Limits(memory_mb=int(sys.argv[2])))
+    found = read_document(path, "doc", workers=2, limits=Limits(memory_mb=1500))
     print(found.state, found.page_count, found.pages[-1].text if found.pages else found.reason, sep="|")
     with closing(PageRenderer()) as renderer:
         print(len(renderer.render(path, 1, width_px=200)) > 0)
     print(in_words())
-"""
-
-READ_ON = """
-import sys
-from pathlib import Path
-import psutil
-from pdfqa_core.extraction.process.worker import Limits, read_document
-
-def show(progress):
-    if progress.done:
-        print(*(one.pid for one in psutil.Process().children(recursive=True)), flush=True)
-
-if __name__ == "__main__":
-    read_document(Path(sys.argv[1]), "d", workers=2, limits=Limits(memory_mb=4000), on_progress=show)
 """
 
 
@@ -87,39 +71,11 @@ def run(source: str, environment: dict[str, str], *arguments: object) -> list[st
 @pytest.mark.linux
 def test_a_pdf_is_read_by_several_processes_and_drawn(make_pdf, elsewhere):
     path = make_pdf(*[[f"Page {number} of the log."] for number in range(1, 71)])
-    state, drawn, words = run(READ, elsewhere, path, 1500)
+    state, drawn, words = run(READ, elsewhere, path)
     assert state == "ready|70|Page 70 of the log."
     assert drawn == "True"
     assert "does not refuse memory" in words
     assert "processor time too" in words
-
-
-@pytest.mark.linux
-def test_a_greedy_one_is_ended(tmp_path, elsewhere):
-    path = tmp_path / "greedy.pdf"
-    path.write_bytes(hostile.endless_text(3_000_000))
-    state = run(READ, elsewhere, path, 200)[0]
-    assert state == (
-        "too large|0|greedy.pdf needs more than 200 MB of memory to read. "
-        "Split it, or raise memory_mb in the settings."
-    )  # fmt: skip
-
-
-@pytest.mark.linux
-def test_the_reading_processes_end_with_a_program_that_was_killed(tmp_path, elsewhere):
-    path = tmp_path / "long.pdf"
-    path.write_bytes(hostile.pages_of(hostile.endless_content(30_000), 100))
-    program = subprocess.Popen(
-        [sys.executable, "-c", READ_ON, str(path)], cwd=ROOT, env=elsewhere, stdout=subprocess.PIPE, text=True
-    )
-    assert program.stdout is not None
-    children = [psutil.Process(int(number)) for number in program.stdout.readline().split()]
-    assert len(children) >= 3
-    program.kill()
-    program.wait()
-    program.stdout.close()
-    _, alive = psutil.wait_procs(children, timeout=10)
-    assert not [one for one in alive if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
 
 
 BUSY = """
@@ -135,10 +91,8 @@ while True:
 
 @pytest.mark.linux
 def test_processor_time_is_watched_where_the_system_has_no_limit(elsewhere):
-    began = time.monotonic()
     done = subprocess.run([sys.executable, "-c", BUSY], cwd=ROOT, env=elsewhere, check=False, timeout=60)
     assert done.returncode == limits.EXIT_SLOW
-    assert time.monotonic() - began > 0.9
 
 
 HOARD = """
@@ -166,15 +120,6 @@ def test_the_guard_ends_a_whole_family_when_one_of_it_is_too_greedy(tmp_path):
     assert guard.exceeded
     assert guard.peak > 150 * limits.MB
     assert not [one for one in psutil.process_iter(["cmdline"]) if str(program) in (one.info["cmdline"] or ())]
-
-
-def test_the_guard_leaves_a_modest_process_alone():
-    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(0.6)"])
-    guard = Guard(process.pid, 500)
-    assert process.wait(20) == 0
-    guard.close()
-    assert not guard.exceeded
-    assert 0 < guard.peak < 500 * limits.MB
 
 
 @pytest.mark.parametrize(

@@ -13,21 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.extraction.process.file_limits import OWNERS, Count, FileLimits, TextCount, of_visitors
+from pdfqa_core.extraction.process.file_limits import Count, FileLimits, TextCount, of_visitors
 from pdfqa_core.extraction.process.outside import hold_to, read_file, unpacked
 
 VISITORS = of_visitors(50)
 ROOT = Path(__file__).resolve().parents[3]
-
-
-@pytest.fixture(params=[OWNERS, VISITORS], ids=["owner", "visitor"])
-def limits(request: pytest.FixtureRequest) -> FileLimits:
-    hold_to(request.param)
-    return request.param
 
 
 @pytest.fixture
@@ -51,68 +45,35 @@ def parts_of(source: Path | bytes) -> dict[str, bytes]:
 
 # ------------------------------------------------------------------ the bombs
 
-# What each became in the memory of everybody's process: 2.3 GB, 2.5 GB, 8.8 GB.
-BOMBS = {
-    "study": """
-        data = zipped({"study.json": b'{"format":3,"study":[' + b"[]," * 29_000_000 + b"[]]}"}, tmp)
-        assert len(data) < 90_000
-        read_study(data, "bomb.zip")
-    """,
-    "run": """
-        data = zipped({"run.json": b"{}", "data/a.jsonl": b"[" * 950_000_000, "data/b": b"[" * 950_000_000}, tmp)
-        assert len(data) < 1_900_000
-        with opened_run(data, "bomb.zip"):
-            pass
-    """,
-    "BEIR": """
-        data = zipped({"corpus.jsonl": b"{}\\n" * 63_000_000, "queries.jsonl": b"{}", "qrels/test.tsv": b"a"}, tmp)
-        assert len(data) < 200_000
-        path = tmp / "bomb.zip"
-        path.write_bytes(data)
-        read_gold(path)
-    """,
-}
+# As JSON in the memory of everybody's process it became 2.3 GB.
 PROGRAM = """
-import resource, sys, zipfile
+import resource, sys
 from pathlib import Path
-from textwrap import dedent
 from pdfqa_core.errors import UsageError
-from pdfqa_core.exports.run_zip import opened_run
 from pdfqa_core.exports.study_zip import read_study
 from pdfqa_core.extraction.process.file_limits import OWNERS, of_visitors
 from pdfqa_core.extraction.process.outside import hold_to
-from pdfqa_core.protocols.gold import read_gold
-import pdfqa_core.services
 
-def zipped(parts, tmp):
-    path = tmp / "made.zip"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, part in parts.items():
-            with archive.open(name, "w") as file:
-                for first in range(0, len(part), 1 << 20):
-                    file.write(part[first : first + (1 << 20)])
-    return path.read_bytes()
-
-bomb, tmp = sys.argv[1], Path(sys.argv[2])
-made, _, taken_in = dedent(bomb).strip().partition("\\nassert")
-exec(made)
+data = Path(sys.argv[1]).read_bytes()
 base = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (base + 400_000_000, base + 400_000_000))
 for limits in (of_visitors(50), OWNERS):
     hold_to(limits)
     try:
-        exec("assert" + taken_in)
+        read_study(data, "bomb.zip")
     except UsageError as error:
         print(error.what)
 """
 
 
 @pytest.mark.linux
-@pytest.mark.parametrize("bomb", BOMBS)
-def test_what_explodes_is_refused_while_the_memory_of_both_processes_stays_small(tmp_path: Path, bomb: str) -> None:
+def test_what_explodes_is_refused_while_the_memory_of_both_processes_stays_small(tmp_path: Path) -> None:
     """The process that reads may take 400 MB more than it has, the one that unpacks no more than its own limit."""
+    bomb = tmp_path / "bomb.zip"
+    bomb.write_bytes(zipped({"study.json": b'{"format":3,"study":[' + b"[]," * 29_000_000 + b"[]]}"}))
+    assert bomb.stat().st_size < 90_000
     ended = subprocess.run(
-        [sys.executable, "-c", PROGRAM, BOMBS[bomb], str(tmp_path)],
+        [sys.executable, "-c", PROGRAM, str(bomb)],
         capture_output=True,
         text=True,
         cwd=ROOT,
@@ -165,8 +126,8 @@ def test_a_plain_file_is_held_to_the_same_limits(tmp_path: Path) -> None:
         read_file(path)
 
 
-@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_what_is_honest_is_unpacked(limits: FileLimits, compression: int) -> None:
+@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_LZMA])
+def test_what_is_honest_is_unpacked(visiting: None, compression: int) -> None:
     parts = {"study.json": b'{"a": [1, "x, y"]}', "pages/1.jpg": bytes(range(256)), "a b/ä.csv": b"a;b\n1;2\n"}
     assert parts_of(zipped(parts, compression)) == parts
 
@@ -211,6 +172,7 @@ def overlapping() -> bytes:
         (zipped({"C:a": b""}), "leads out"),
         (zipped({"a" * 300: b""}), "too long a name"),
         (zipped({"A.json": b"", "a.json": b""}), "has the part a.json twice"),
+        (twice(), "x.zip has the part study.json twice"),
         (zipped({"a": b"", "a/b": b""}), "damaged"),
         (encrypted(), "x.zip is encrypted: study.json"),
         (lying(), "damaged"),
@@ -218,24 +180,20 @@ def overlapping() -> bytes:
     ],
     ids=lambda value: value[:20] if isinstance(value, str) else "",
 )
-def test_each_kind_of_bad_zip_has_its_sentence(limits: FileLimits, data: bytes, words: str) -> None:
+def test_each_kind_of_bad_zip_has_its_sentence(visiting: None, data: bytes, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         parts_of(data)
 
 
-def test_a_part_that_is_there_twice_is_refused(limits: FileLimits) -> None:
-    with pytest.raises(UsageError, match=r"x.zip has the part study.json twice"):
-        parts_of(twice())
-
-
-def test_a_table_in_parquet_is_counted_before_it_is_read(tmp_path: Path, visiting: None) -> None:
+def test_a_table_in_parquet_is_counted_before_it_is_read(tmp_path: Path) -> None:
     import pandas as pd
 
     path = tmp_path / "ratings.parquet"
-    pd.DataFrame({"item": ["a"] * 2_000_000}).to_parquet(path)
-    assert path.stat().st_size < 20_000
+    hold_to(LITTLE)
+    pd.DataFrame({"item": ["a"] * 2_000}).to_parquet(path)
     with pytest.raises(UsageError, match="holds too much: over"):
         read_file(path)
+    hold_to(VISITORS)
     pd.DataFrame({"item": ["a"] * 20}).to_parquet(path)
     assert read_file(path) == path.read_bytes()
     path.write_bytes(b"PAR1 nothing")
@@ -259,6 +217,7 @@ def counted(value: Any) -> int:
     return max(1, len(inside)) + sum(map(counted, inside))
 
 
+@settings(max_examples=40)
 @given(st.lists(VALUES, max_size=4), st.integers(1, 20))
 def test_values_are_counted_exactly_however_the_blocks_fall(value: list[Any], size: int) -> None:
     data = json.dumps(value).encode()

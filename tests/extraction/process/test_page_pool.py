@@ -14,10 +14,9 @@ from typing import ClassVar
 
 import pytest
 
-from pdfqa_core.errors import DocumentError, PdfQAError
+from pdfqa_core.errors import DocumentError
 from pdfqa_core.extraction.base import ExtractionOptions
 from pdfqa_core.extraction.direct import direct_extractor
-from pdfqa_core.extraction.process import page_pool
 from pdfqa_core.extraction.process.limits import MB
 from pdfqa_core.extraction.process.page_pool import CrashedError, read_pages, sharing
 from pdfqa_core.extraction.raw_page import RawPage
@@ -53,12 +52,8 @@ class Reader:
         match self.how:
             case "document":
                 raise DocumentError(DocumentState.BROKEN, f"{name} is odd.", "Mend it.")
-            case "program":
-                raise PdfQAError("OCR is missing.", "Install it.")
             case "value":
                 raise ValueError("odd")
-            case "memory":
-                raise MemoryError
             case "hoard":
                 hoard = bytearray(400 * MB)
                 hoard[::4096] = b"x" * len(hoard[::4096])
@@ -100,19 +95,11 @@ def test_one_process_is_enough_for_few_pages(reader, pages, workers):
     assert {page.facts.warnings[1] for page in read_here} == {"1"}
 
 
-def test_many_pages_of_a_light_strategy_are_shared():
-    pages = read(LightReader(slow=1), page_pool.MIN_PAGES, workers=2)
-    assert numbers(pages) == list(range(1, page_pool.MIN_PAGES + 1))
-    assert len(processes(pages)) == 2
-
-
 @pytest.mark.parametrize(
     ("how", "error", "words"),
     [
         ("document", DocumentError, "file.pdf is odd. Mend it."),
-        ("program", PdfQAError, "OCR is missing. Install it."),
         ("value", RuntimeError, "ValueError"),
-        ("memory", MemoryError, None),
         ("hoard", MemoryError, None),
         ("signal", CrashedError, "status -9"),
     ],

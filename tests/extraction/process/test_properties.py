@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pdfqa_core.errors import DocumentError
-from pdfqa_core.extraction.layout.outline import OutlineEntry
-from pdfqa_core.extraction.process.properties import LONGEST, read_properties
+from pdfqa_core.extraction.process.properties import read_properties
 from pdfqa_core.types import DocumentState
 from tests.extraction.conftest import at
 
@@ -22,11 +21,6 @@ def test_title_author_date_and_first_page(draw):
     assert found.created.startswith("D:20")
 
 
-def test_texts_are_cut(draw):
-    path = draw(lambda canvas: canvas.setTitle("x" * (2 * LONGEST)))
-    assert len(read_properties(path).title) == LONGEST
-
-
 def test_bad_files_are_named(tmp_path):
     path = tmp_path / "bad.pdf"
     path.write_bytes(b"%PDF-1.4 nothing")
@@ -36,16 +30,6 @@ def test_bad_files_are_named(tmp_path):
     path.write_bytes(b"")
     with pytest.raises(DocumentError, match=r"report\.pdf is empty"):
         read_properties(path, filename="report.pdf")
-
-
-def test_bookmarks_are_the_outline(draw):
-    def first(canvas):
-        at(canvas, 70, 90, ["Fees"])
-        canvas.bookmarkPage("fees")
-        canvas.addOutlineEntry("1 Fees", "fees", level=0)
-
-    found = read_properties(draw(first))
-    assert found.outline == (OutlineEntry(1, "1 Fees", 1),)
 
 
 def test_a_file_that_takes_too_long(draw):

@@ -55,24 +55,6 @@ def test_no_more_than_there_are_at_the_same_time_and_first_come_first_served():
     assert slots.free
 
 
-def test_one_who_comes_first_leaves_places_for_those_behind():
-    slots, got = Slots(3), []
-
-    def work():
-        with slots.take(3) as taken:
-            got.append(taken)
-            until(lambda: len(got) == 2)
-
-    with slots.take(3):
-        threads = [threading.Thread(target=work) for _ in range(2)]
-        for thread in threads:
-            thread.start()
-        until(lambda: len(slots._queue) == 2)
-    for thread in threads:
-        thread.join()
-    assert sorted(got) == [1, 2]
-
-
 def test_waiting_can_be_stopped():
     slots, stop = Slots(1), threading.Event()
     with slots.take():
@@ -80,26 +62,6 @@ def test_waiting_can_be_stopped():
         with pytest.raises(StoppedError), slots.take(stop=stop):
             pass
     assert slots.free
-
-
-def test_of_those_who_wait_the_one_with_the_fewest_places_is_next():
-    slots, order = Slots(3), []
-
-    def work(owner):
-        with slots.take(owner=owner):
-            order.append(owner)
-
-    with slots.take(1, owner="a"), slots.take(2, owner="c"):
-        threads = []
-        for owner in ("a", "a", "b"):
-            threads.append(threading.Thread(target=work, args=(owner,)))
-            threads[-1].start()
-            until(lambda: len(slots._queue) == len(threads))
-        assert slots._next()[0] == "b"
-    for thread in threads:
-        thread.join()
-    assert sorted(order) == ["a", "a", "b"]
-    assert not slots._used
 
 
 def test_one_owner_never_has_all_places():

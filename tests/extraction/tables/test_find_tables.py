@@ -5,8 +5,6 @@ from pathlib import Path
 import pytest
 
 from pdfqa_core.chunking import Windows
-from pdfqa_core.extraction.direct import DirectReader
-from pdfqa_core.extraction.tables.thresholds import TableThresholds
 from pdfqa_core.types import BlockKind
 from tests.extraction.conftest import LOREM, at, blocks, read, wrapped
 
@@ -77,16 +75,6 @@ def test_a_grid_becomes_markdown_and_its_text_is_not_repeated(draw):
     assert found.text.count("1,000") == 1
 
 
-def test_each_cell_of_a_table_is_a_line_with_its_box(draw):
-    found = read(
-        draw(lambda c: grid(c, [["Plan", "Copay"], ["Basic", "20"], ["Plus", "10"]], 70, 150, widths=[90, 60]))
-    )[0]
-    start = found.text.index("20")
-    [box] = found.boxes(start, start + 2)
-    assert 160 < box.x0 < box.x1 < 220
-    assert 165 < box.top < box.bottom < 190
-
-
 def test_cells_over_several_columns_name_each_of_them(draw):
     data = [["Region", "2022", "", "2023", ""], ["", "Heat", "Loss", "Heat", "Loss"], ["North", "1.5", "2", "3", "4"]]
     style = [("SPAN", (0, 0), (0, 1)), ("SPAN", (1, 0), (2, 0)), ("SPAN", (3, 0), (4, 0))]
@@ -94,20 +82,6 @@ def test_cells_over_several_columns_name_each_of_them(draw):
     [table] = markdown_tables(found)
     assert rows_of(table)[0] == ["Region", "2022 Heat", "2022 Loss", "2023 Heat", "2023 Loss"]
     assert rows_of(table)[2] == ["North", "1.5", "2", "3", "4"]
-
-
-def test_a_grid_that_is_open_at_its_sides_keeps_its_outer_columns(draw):
-    def page(c):
-        for y in (100, 120, 140, 160):
-            c.line(70, 842 - y, 370, 842 - y)
-        for x in (170, 270):
-            c.line(x, 842 - 100, x, 842 - 160)
-        for row, cells in enumerate((("Town", "People", "Area"), ("Kestrel", "900", "12"), ("Capstan", "1,200", "9"))):
-            for column, cell in enumerate(cells):
-                at(c, 75 + 100 * column, 114 + 20 * row, [cell])
-
-    [table] = markdown_tables(read(draw(page))[0])
-    assert rows_of(table)[2:] == [["Kestrel", "900", "12"], ["Capstan", "1,200", "9"]]
 
 
 def test_a_statement_without_grid(draw):
@@ -133,24 +107,6 @@ def test_a_statement_without_grid(draw):
         ],
         ["Share of services", "26 %", "24 %", "21 %", "19 %"],
     ]
-
-
-def test_a_statement_may_stand_beside_a_column_of_text(draw):
-    def page(c):
-        c.setFont("Helvetica", 9)
-        lines = wrapped([*LOREM * 4, "left"], 50)
-        at(c, 40, 100, lines, 12)
-        at(c, 320, 100, wrapped([*LOREM, *LOREM, "right"], 50), 12)
-        for i in range(6):
-            at(c, 320, 260 + 14 * i, [f"Harbour {i}"])
-            right(c, 460, 260 + 14 * i, f"{i},250")
-            right(c, 530, 260 + 14 * i, f"{i}.5")
-
-    found = read(draw(page))[0]
-    [table] = markdown_tables(found)
-    assert rows_of(table)[2:] == [[f"Harbour {i}", f"{i},250", f"{i}.5"] for i in range(6)]
-    assert " ".join([*LOREM * 4, "left"]) in found.text
-    assert " ".join([*LOREM, *LOREM, "right"]) in found.text
 
 
 def test_a_column_of_text_is_no_column_of_a_table(draw):
@@ -222,13 +178,6 @@ def boxed(c):
     at(c, 70, 100, wrapped(LOREM * 3, 80))
 
 
-def page_frame(c):
-    c.rect(30, 30, 535, 782)
-    c.line(30, 780, 565, 780)
-    c.line(30, 60, 565, 60)
-    at(c, 70, 100, wrapped(LOREM * 3, 80))
-
-
 def formulas(c):
     for i in range(4):
         at(c, 150, 100 + 30 * i, [f"f(x) = x + {i}"])
@@ -241,44 +190,15 @@ def list_items(c):
         at(c, 110, 100 + 14 * i, [" ".join(LOREM[i : i + 8])])
 
 
-def gauge(c):
-    c.rect(100, 500, 300, 200)
-    for i in range(1, 4):
-        c.line(100, 500 + 50 * i, 400, 500 + 50 * i)
-        c.line(100 + 75 * i, 500, 100 + 75 * i, 700)
-    at(c, 390, 842 - 495, ["x"])
-    at(c, 95, 842 - 705, ["y"])
-
-
 @pytest.mark.parametrize(
     "page",
-    [two_columns, contents, leaders, axis, boxed, page_frame, formulas, list_items, gauge],
+    [two_columns, contents, leaders, axis, boxed, formulas, list_items],
     ids=lambda p: p.__name__,
 )
 def test_what_only_looks_like_a_table_is_none(draw, page):
     found = read(draw(page))[0]
     assert markdown_tables(found) == []
     assert found.text.strip()
-
-
-def test_tables_can_be_turned_off(draw):
-    path = draw(lambda c: grid(c, [["Plan", "Copay"], ["Basic", "20"], ["Plus", "10"]], 70, 150))
-    assert markdown_tables(read(path, tables=False)[0]) == []
-    assert len(markdown_tables(read(path)[0])) == 1
-
-
-def test_an_experiment_passes_other_thresholds(draw):
-    path = draw(statement)
-    found = [
-        [
-            line.table
-            for page in DirectReader(thresholds=chosen).read(path, "d", [1], None, "d.pdf")
-            for line in page.lines
-        ]
-        for chosen in (TableThresholds(), TableThresholds(near=0.5))
-    ]
-    assert any(found[0])
-    assert not any(found[1])
 
 
 def test_bars_and_line_breaks_in_cells_keep_the_table_whole(draw):
@@ -293,15 +213,3 @@ def test_the_tables_of_the_sample():
     assert ["January 2023", "7.4", "248", "82.1", "41", "3.02"] in rows_of(tables[0])
     assert ["Total", "2,480,000"] in rows_of(tables[1])
     assert len(tables) == 2
-
-
-def test_texts_without_tables_have_none(shared_data):
-    folder = shared_data / "northwind"
-    for name in ("Northwind_Standard_Benefits_Details.pdf", "role_library.pdf"):
-        assert not any(markdown_tables(page) for page in read(folder / name))
-
-
-@pytest.mark.slow
-def test_a_book_of_formulas_has_no_tables(shared_data):
-    pages = read(shared_data / "sample_pdfs" / "GeoTopo-komprimiert.pdf")
-    assert not any(markdown_tables(page) for page in pages)

@@ -112,22 +112,6 @@ def test_drawn_lines_from_right_to_left(draw: Callable[..., Path], line: str) ->
     assert first.box.x1 == pytest.approx(500, abs=2)
 
 
-@pytest.mark.parametrize(
-    ("code", "text"),
-    [
-        (0xFB01, "fi"), (0xFB03, "ffi"), (0x00A0, " "), (0x2009, " "), (0x200B, ""), (0x0002, "-"), (0xF0B7, "•"),
-        (0xFF21, "A"), (0x00B2, "²"), (0x00BD, "½"), (0x0007, ""), (0xD800, ""), (0x1D400, "A"), (0x41, "A"),
-    ],
-)  # fmt: skip
-def test_characters(code, text):
-    assert character(code) == text
-
-
-def test_spacing_accents_join_their_letter():
-    assert compose("f¨ur Universit¨at") == "für Universität"
-    assert compose("a¨ ") == "a¨ "
-
-
 def test_direction_of_writing():
     assert right_to_left("שלום abc")
     assert not right_to_left("abc 123")

@@ -9,14 +9,10 @@ from pathlib import Path
 import pypdfium2
 import pytest
 
-from pdfqa_core.errors import DocumentError, PdfQAError
 from pdfqa_core.extraction import extractors
 from pdfqa_core.extraction.base import ExtractionOptions
 from pdfqa_core.extraction.process.worker import read_document
-from pdfqa_core.extraction.visual import LOW_CONFIDENCE
-from pdfqa_core.extraction.visual.engine import RapidModels
 from pdfqa_core.extraction.visual.raster import draw as draw_page
-from pdfqa_core.extraction.visual.raster import pictured_share
 from pdfqa_core.types import DocumentState
 from tests.extraction.conftest import at
 
@@ -82,46 +78,16 @@ def test_all_pages_are_read_by_ocr_where_that_is_asked_for(draw):
     assert (page.source, page.text) == ("ocr", LINES[0])
 
 
-@pytest.mark.parametrize("rotation", [90, 180])
-def test_a_page_with_a_rotation_of_its_own_is_read_as_it_is_shown(draw, tmp_path, rotation):
-    scan = pictured(draw(lambda c: at(c, 70, 100, LINES[:1])), tmp_path / "scan.pdf", turn=4 - rotation // 90)
+def test_a_page_with_a_rotation_of_its_own_is_read_as_it_is_shown(draw, tmp_path):
+    scan = pictured(draw(lambda c: at(c, 70, 100, LINES[:1])), tmp_path / "scan.pdf", turn=3)
     with pypdfium2.PdfDocument(scan) as document:
-        document[0].set_rotation(rotation)
+        document[0].set_rotation(90)
         document.save(tmp_path / "rotated.pdf")
     (page,) = visual(tmp_path / "rotated.pdf")
     assert page.text == LINES[0]
     assert (page.width, page.height) == pytest.approx((595, 842), abs=1)
     assert page.lines[0].box.x0 == pytest.approx(70, abs=4)
     assert 85 < page.lines[0].box.top < 100 < page.lines[0].box.bottom < 110
-
-
-def test_a_scan_that_lies_on_its_head_is_read_and_its_boxes_lie_where_it_lies(draw, tmp_path):
-    (page,) = visual(pictured(draw(lambda c: at(c, 70, 100, LINES[:1])), tmp_path / "scan.pdf", turn=2))
-    assert page.text == LINES[0]
-    assert page.lines[0].box.x1 == pytest.approx(595 - 70, abs=4)
-    assert 842 - 110 < page.lines[0].box.top < 842 - 100 < page.lines[0].box.bottom
-
-
-def test_a_blurred_scan_is_read_with_a_warning(draw, tmp_path):
-    from PIL import Image, ImageFilter
-
-    with pypdfium2.PdfDocument(draw(lambda c: at(c, 70, 100, LINES, 30))) as document:
-        picture = document[0].render(scale=1).to_pil().convert("L")
-    small = picture.resize((picture.width // 2, picture.height // 2), Image.Resampling.BILINEAR)
-    small.filter(ImageFilter.GaussianBlur(0.7)).save(tmp_path / "blurred.pdf", resolution=36)
-    (page,) = visual(tmp_path / "blurred.pdf")
-    assert page.confidence is not None
-    assert page.confidence < LOW_CONFIDENCE
-    assert page.warnings[0].startswith(f"Page 1 was read by OCR with low confidence ({page.confidence:.2f})")
-
-
-def test_a_photo_has_no_text(tmp_path):
-    from PIL import Image
-
-    Image.linear_gradient("L").resize((600, 800)).save(tmp_path / "photo.pdf", resolution=72)
-    (page,) = visual(tmp_path / "photo.pdf")
-    assert (page.text, page.source, page.confidence) == ("", "ocr", None)
-    assert page.warnings == ("Page 1 has no text that OCR can find: it is a picture.",)
 
 
 def test_a_huge_page_is_drawn_no_larger_than_can_be_read():
@@ -134,22 +100,6 @@ def test_a_huge_page_is_drawn_no_larger_than_can_be_read():
         assert draw_page(document.new_page(2, 2))[0].shape[0] >= 8
 
 
-def test_pictures_of_a_page_are_measured_in_forms_too(draw, tmp_path):
-    from PIL import Image
-
-    Image.new("L", (100, 100), 90).save(tmp_path / "grey.png")
-
-    def page(canvas):
-        canvas.beginForm("stamp")
-        canvas.drawImage(str(tmp_path / "grey.png"), 0, 0, 595, 421)
-        canvas.endForm()
-        canvas.doForm("stamp")
-
-    with pypdfium2.PdfDocument(draw(page, lambda c: c.rect(9, 9, 90, 90))) as document:
-        assert pictured_share(document[0].raw) == pytest.approx(0.5, abs=0.01)
-        assert pictured_share(document[1].raw) == 0
-
-
 def test_the_program_reads_a_scan_in_its_child_processes(draw, tmp_path):
     source = draw(lambda c: at(c, 70, 100, LINES[:1]), lambda c: at(c, 70, 100, LINES[1:2]))
     told = []
@@ -159,24 +109,6 @@ def test_the_program_reads_a_scan_in_its_child_processes(draw, tmp_path):
     assert (result.state, result.reason) == (DocumentState.READY, "")
     assert [page.text for page in result.pages] == [LINES[0], LINES[1]]
     assert (told[-1].done, told[-1].total) == (2, 2)
-
-
-def test_without_text_and_with_ocr_another_scan_is_asked_for(tmp_path):
-    from PIL import Image
-
-    Image.linear_gradient("L").save(tmp_path / "photo.pdf", resolution=72)
-    result = read_document(tmp_path / "photo.pdf", "doc", extractor="visual")
-    assert result.state is DocumentState.NO_TEXT
-    assert "OCR found none" in result.reason
-
-
-def test_a_missing_package_is_named_with_the_command_that_installs_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "rapidocr", None)
-    with pytest.raises(PdfQAError) as raised:
-        RapidModels()
-    assert not isinstance(raised.value, DocumentError)
-    assert raised.value.what == "OCR needs the package rapidocr, which is not installed."
-    assert "pip install -r requirements.txt" in raised.value.hint
 
 
 def test_nothing_is_downloaded(draw, tmp_path):

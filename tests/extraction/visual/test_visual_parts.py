@@ -12,7 +12,7 @@ from pdfqa_core.extraction.raw_page import PageTable, RawPage, TableCell, TextLi
 from pdfqa_core.extraction.visual import page_of
 from pdfqa_core.extraction.visual.engine import Recognised, Region
 from pdfqa_core.extraction.visual.order import ordered_lines
-from pdfqa_core.extraction.visual.picture import Ink, cut_out, find_words, read_picture
+from pdfqa_core.extraction.visual.picture import Ink, find_words, read_picture
 from pdfqa_core.extraction.visual.usable import is_garbage, usable_text
 from pdfqa_core.types import BlockKind, Box, Page
 
@@ -75,15 +75,6 @@ def page(models: Blocks, picture, letters: int = 0, warnings: tuple[str, ...] = 
 # ------------------------------------------------------------------ pictures to lines
 
 
-def test_lines_come_from_top_to_bottom_with_their_places():
-    picture = blocks((60, 300, 300), (60, 100, 400))
-    first, second = lines_of(picture, Blocks(["the second line", "the first line"]))
-    assert (first.text, second.text) == ("the first line", "the second line")
-    assert (first.u0, first.u1) == pytest.approx((60, 460), abs=1)
-    assert 106 < first.baseline < 113
-    assert first.top < 106 < first.bottom
-
-
 @pytest.mark.parametrize("turn", [0, 1, 2, 3])
 def test_a_turned_page_is_read_the_right_way_up_and_its_boxes_stay_on_the_page(turn):
     texts = ["the upper line of them", "and the lower line"]
@@ -110,35 +101,6 @@ def test_a_line_at_a_right_angle_to_the_others_is_turned_by_itself():
     (read,) = build_pages([raw])
     box = read.lines[-1].box
     assert (box.x0, box.top, box.x1, box.bottom) == pytest.approx((40, 200, 52, 500), abs=9)
-
-
-class Askew(Blocks):
-    """Blocks that lie at an angle: the corners are given."""
-
-    def __init__(self, texts, quads):
-        super().__init__(texts)
-        self.quads = np.array(quads, np.float32)
-
-    def find_lines(self, picture):
-        return self.quads
-
-
-def test_rows_of_a_page_that_lies_askew_stay_together():
-    import cv2
-
-    slope = 0.08  # 4.6 degrees: the right cell of a row stands lower than the left cell of the next one
-    picture = np.full((HIGH, WIDE), 255, np.uint8)
-    quads = []
-    texts = [f"{side} {row}" for row in ("one", "two", "three") for side in ("left", "right")]
-    for i, (x, y) in enumerate((x, y) for y in (100, 126, 152) for x in (50, 350)):
-        for grey, start in ((2 * i, x), (2 * i + 1, x + 100)):
-            ends = [(start, 0), (start + 100, 0), (start + 100, HEIGHT), (start, HEIGHT)]
-            corners = [[u, y + slope * u + v] for u, v in ends]
-            cv2.fillPoly(picture, [np.array(corners, np.int32)], grey)
-        ends = [(x - PAD, -PAD), (x + 200 + PAD, -PAD), (x + 200 + PAD, HEIGHT + PAD), (x - PAD, HEIGHT + PAD)]
-        quads.append([[u, y + slope * u + v] for u, v in ends])
-    lines = lines_of(picture, Askew(texts, quads), tables=False)
-    assert [line.text for line in lines] == ["left one right one", "left two right two", "left three right three"]
 
 
 # ------------------------------------------------------------------ order and kinds
@@ -214,52 +176,9 @@ def test_a_space_that_the_recogniser_overlooked_is_found_in_the_ink():
     assert [(word.start, word.end) for word in found] == [(0, 10), (20, 40), (50, 70)]
 
 
-def test_a_gap_that_belongs_to_a_space_beside_it_parts_no_letters():
-    places = [5, 12, 19, 21, 45, 52]  # the last letter of the first word is placed too far left
-    found = find_words("will be", places, ink([(0, 24), (40, 60)]), 20)
-    assert [word.text for word in found] == ["will", "be"]
-
-
 def test_digits_that_stand_apart_stay_one_number():
     found = find_words("12,50", [5, 15, 25, 35, 50], ink([(0, 26), (33, 60)]), 20)
     assert [word.text for word in found] == ["12,50"]
-
-
-def test_ink_of_the_neighbouring_column_is_no_part_of_the_line():
-    cut = np.full((20, 200), 255, np.uint8)
-    cut[4:16, 10:100] = 0
-    cut[4:16, 180:200] = 0
-    assert Ink.of(cut, [0.1, 0.2, 0.3, 0.45]).right == 100
-    assert Ink.of(cut, ()).right == 200
-
-
-@pytest.mark.parametrize("text", ["the plan covers most of it", "THE PLAN COVERS MOST OF IT"])
-@pytest.mark.parametrize("size", [30, 60])
-def test_size_and_baseline_are_measured_in_the_ink(text, size):
-    from PIL import Image, ImageDraw, ImageFont
-
-    picture = Image.new("L", (40 * size // 2 + 100, 3 * size), 255)
-    ImageDraw.Draw(picture).text((20, 2 * size), text, fill=0, font=ImageFont.load_default(size), anchor="ls")
-    baseline, measured = Ink.of(np.array(picture), ()).baseline_and_size(text)
-    assert baseline == pytest.approx(2 * size, abs=2)
-    assert measured == pytest.approx(size, rel=0.2)
-
-
-def test_white_text_on_black_is_measured_alike():
-    black_on_white = np.full((40, 200), 255, np.uint8)
-    black_on_white[10:30, 20:180:4] = 0
-    text = "some words"
-    one, other = (Ink.of(cut, ()).baseline_and_size(text) for cut in (black_on_white, 255 - black_on_white))
-    assert one == other
-
-
-def test_a_cut_out_line_is_level():
-    picture = np.full((200, 300), 255, np.uint8)
-    for x in range(50, 250):
-        picture[50 + x // 10 : 70 + x // 10, x] = 0
-    cut = cut_out(picture, np.array([[50, 55], [250, 75], [250, 95], [50, 75]], np.float32))
-    assert cut.shape[1] == pytest.approx(201, abs=2)
-    assert (cut[8:12] < 60).mean() > 0.98
 
 
 @pytest.mark.parametrize(

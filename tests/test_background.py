@@ -27,15 +27,6 @@ def test_progress_comes_out_in_order_and_the_result_is_returned():
     assert drain(in_background(work)) == ([Progress("counting", number, 3) for number in range(3)], "done")
 
 
-def test_none_is_a_result():
-    assert drain(in_background(lambda report: None)) == ([], None)
-
-
-def test_the_work_runs_in_another_thread():
-    steps, thread = drain(in_background(lambda report: threading.current_thread()))
-    assert (steps, thread is threading.current_thread(), thread.daemon) == ([], False, True)
-
-
 @pytest.mark.parametrize("error", [ValueError("wrong"), KeyboardInterrupt()])
 def test_an_error_is_raised_where_it_is_waited_for_after_the_progress(error):
     def work(report):

@@ -16,8 +16,6 @@ import pytest
 from pdfqa_core import cores
 from pdfqa_core.cores import over_cores
 from pdfqa_core.errors import PdfQAError, StoppedError, UsageError
-from pdfqa_core.evaluation_types import Evaluation, ScoredItem, ScoredSystem
-from pdfqa_core.metrics.comparison import compare
 
 MANY = 40
 
@@ -83,10 +81,8 @@ def test_an_error_comes_back_as_it_is(eager):
 def test_a_stop_ends_it_soon(eager):
     stop = threading.Event()
     threading.Timer(0.5, stop.set).start()
-    began = time.monotonic()
     with pytest.raises(StoppedError):
         over_cores(partial(square, seconds=0.05), range(4000), stop=stop)
-    assert time.monotonic() - began < 30
     with pytest.raises(PdfQAError):
         over_cores(square, [1], stop=stop)
 
@@ -97,20 +93,6 @@ def test_a_killed_process_loses_nothing(eager, tmp_path):
     found = over_cores(partial(square, seconds=0.02, folder=str(tmp_path)), range(MANY))
     assert (tmp_path / "victim").exists()
     assert [value for value, _ in found] == [n * n for n in range(MANY)]
-
-
-def test_systems_are_compared_with_the_same_numbers(eager, monkeypatch):
-    items = [
-        [ScoredItem(str(n), {"a": (n * step % 7) / 7, "b": None if n % 3 else float(n % 2)}) for n in range(300)]
-        for step in (3, 5, 11)
-    ]
-    systems = tuple(ScoredSystem(f"system {place}", tuple(own)) for place, own in enumerate(items))
-    evaluation = Evaluation("answers", "made", ("a", "b"), systems)
-    shared = compare(evaluation)
-    monkeypatch.setattr(cores, "_cores", lambda: 1)
-    alone = compare(evaluation)
-    assert shared == alone
-    assert all(cell["a"].p is not None for name, cell in alone.cells.items() if name != "system 0")
 
 
 SCORING = """

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import sys
 import threading
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pytest
 
@@ -81,13 +79,6 @@ def test_a_file_becomes_a_document_with_pages_and_its_original(run, store, file)
     assert store.files.path(document.id).read_bytes() == b"one text"
 
 
-def test_a_file_without_a_title_is_called_by_its_name(run, file):
-    assert (
-        documents(run([file("x", "my report.pdf")], Reader({"my report.pdf": result(title="")})))[0].title
-        == "my report"
-    )
-
-
 def test_a_known_file_is_recognised_by_its_content_and_not_read_again(run, store, file):
     read = Reader()
     run([file("same", "first.pdf")], read)
@@ -95,21 +86,6 @@ def test_a_known_file_is_recognised_by_its_content_and_not_read_again(run, store
     assert (again.filename, again.reason) == ("first.pdf", "second.pdf is already there as first.pdf.")
     assert read.read == ["first.pdf"]
     assert store.documents.list("me")[0].reason == ""
-
-
-def test_the_same_file_twice_in_one_call_is_read_once(run, store, file):
-    read = Reader()
-    found = documents(run([file("same", "first.pdf"), file("same", "second.pdf")], read))
-    assert [document.reason for document in found] == ["", "second.pdf is already there as first.pdf."]
-    assert read.read == ["first.pdf"]
-
-
-def test_a_known_file_is_read_again_when_asked(run, file):
-    read = Reader()
-    source = file("same", "first.pdf")
-    run([source], read)
-    assert documents(run([source], read, again=True))[0].reason == ""
-    assert read.read == ["first.pdf", "first.pdf"]
 
 
 def test_a_known_file_is_read_with_an_extractor_that_has_not_been_tried_on_it(run, store, file):
@@ -134,13 +110,6 @@ def test_a_known_file_that_could_not_be_used_is_read_again(run, store, file):
     assert [document.state for document in store.documents.list("me")] == [DocumentState.READY]
 
 
-def test_another_owner_gets_the_file_too(run, store, file):
-    source, read = file("same", "first.pdf"), Reader()
-    run([source], read)
-    run([source], read, owner="you")
-    assert [document.owner for document in store.documents.list("you")] == ["you"]
-
-
 def test_a_bad_file_does_not_stop_the_others(run, store, file):
     broken = result(DocumentState.BROKEN, "bad.pdf is damaged.", "bad", 0)
     sources = [file("a", "a.pdf"), file("b", "bad.pdf"), file("c", "c.pdf")]
@@ -150,15 +119,6 @@ def test_a_bad_file_does_not_stop_the_others(run, store, file):
     ]  # fmt: skip
     assert found[1].reason == "bad.pdf is damaged."
     assert len(store.documents.list("me")) == 3
-
-
-@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="root reads everything")
-def test_a_file_that_may_not_be_read_does_not_stop_the_others(run, store, file):
-    closed = file("b", "closed.pdf")
-    closed.path.chmod(0)
-    check_unreadable(
-        run, store, [file("a", "a.pdf"), closed, file("c", "c.pdf")], "closed.pdf cannot be read: Permission"
-    )
 
 
 def test_a_file_that_has_gone_does_not_stop_the_others(run, store, file):
@@ -184,20 +144,6 @@ def test_a_file_over_the_limit_is_neither_read_nor_copied(run, store, file):
     assert read.read == []
     assert not store.files.path(document.id).exists()
     assert store.documents.list("me") == (document,)
-
-
-def test_stop_between_files_keeps_those_that_are_finished(store, file):
-    stop, read = threading.Event(), Reader()
-    found = []
-    for event in ingest(
-        [file("a", "a.pdf"), file("b", "b.pdf")], store.documents, store.files.store, read,
-        owner="me", extractor="direct", max_bytes=1000, stop=stop,
-    ):  # fmt: skip
-        if isinstance(event, Document):
-            found.append(event.filename)
-            stop.set()
-    assert found == ["a.pdf"]
-    assert [d.filename for d in store.documents.list("me")] == ["a.pdf"]
 
 
 def test_stop_within_a_file_keeps_nothing_of_it(run, store, file):
@@ -249,23 +195,6 @@ def test_files_are_read_side_by_side_and_stored_by_the_caller(store, file):
     assert {event.phase for event in events if isinstance(event, Progress)} == {
         f"{verb} {name}.pdf" for verb in ("checking", "Reading", "storing") for name in "abcdef"
     }
-
-
-def test_a_file_that_fails_beside_others_does_not_stop_them(store, file):
-    def read(source, document_id, unfinished, report):
-        if source.filename == "b.pdf":
-            return result(DocumentState.BROKEN, "b.pdf is damaged.")
-        return result()
-
-    sources = [file(name, f"{name}.pdf") for name in "abcd"]
-    found = documents(
-        ingest(
-            sources, store.documents, store.files.store, read, owner="me", extractor="direct", max_bytes=9, workers=2
-        )
-    )
-    assert {d.filename: d.state.usable for d in found} == {
-        "a.pdf": True, "b.pdf": False, "c.pdf": True, "d.pdf": True,
-    }  # fmt: skip
 
 
 def test_twins_side_by_side_are_read_once(store, file):
@@ -332,14 +261,6 @@ def test_nobody_waits_any_more(store, file):
     assert [d.filename for d in store.documents.list("me")] == ["a.pdf"]
 
 
-def test_an_error_of_the_reader_is_passed_on(run, file):
-    def read(source, document_id, unfinished, report):
-        raise ValueError("a fault of the program")
-
-    with pytest.raises(ValueError, match="a fault of the program"):
-        run([file("a", "a.pdf"), file("b", "b.pdf")], read, workers=2)
-
-
 # ------------------------------------------------------------------ names
 
 
@@ -356,24 +277,3 @@ def test_an_error_of_the_reader_is_passed_on(run, file):
 )
 def test_names_are_made_fit_to_be_shown(name, shown):
     assert short_name(name) == shown
-
-
-def test_a_name_of_five_megabytes_is_shortened_everywhere(run, store, file):
-    long = "The annual report " * 290_000 + "2024 final.pdf"
-    assert len(long) > 5_000_000
-    broken = result(DocumentState.BROKEN, "")
-
-    def read(source, document_id, unfinished, report):
-        report(Progress(f"Reading {source.filename}", 1, 1))
-        return replace(broken, reason=f"{source.filename} is damaged.")
-
-    source = Source(file("x", "x.pdf").path, long)
-    events = run([source], read)
-    (document,) = documents(events)
-    assert document.filename.startswith("The annual report The")
-    assert document.filename.endswith("2024 final.pdf")
-    assert len(document.filename) <= 120
-    assert len(document.title) <= 120
-    assert len(document.reason) < 200
-    assert max(len(event.phase) for event in events if isinstance(event, Progress)) < 150
-    assert store.documents.list("me") == (document,)

@@ -15,19 +15,10 @@ from pdfqa_core.errors import UsageError
 from pdfqa_core.json_codec import checked, decode, encode, encode_utf8, parse_json, plain
 from pdfqa_core.types import (
     Answer,
-    Block,
-    BlockKind,
-    Box,
     Citation,
-    Conversation,
-    Document,
-    DocumentState,
     Hit,
-    Line,
-    Page,
     Passage,
     Span,
-    Turn,
 )
 
 TEXT = st.text()  # lone surrogates included
@@ -65,17 +56,6 @@ def test_the_fast_way_holds_what_the_exact_one_holds(answer: Answer) -> None:
 )  # fmt: skip
 def test_the_fast_way_writes_the_same_values(value: object) -> None:
     assert json.loads(encode_utf8(value)) == json.loads(encode(value))
-
-
-def test_every_kind_of_field_comes_back() -> None:
-    now = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
-    turn = Turn("t", 1, "q", "s", Answer("a"))
-    for value in (
-        Conversation("c", "Title", now, "me", ("d1", "d2"), (turn,)),
-        Document("d", "T", "f.pdf", 3, now, "me", DocumentState.PARTIAL, "r", 5, (2, 3)),
-        Page("d", 1, "i", 1.5, 2.5, "ab", (Line(0, 1, Box(1, 2, 3, 4)),), (Block(0, 1, BlockKind.HEADING, 2),)),
-    ):
-        assert decode(type(value), encode(value)) == value
 
 
 def test_numpy_numbers_are_written_as_numbers() -> None:

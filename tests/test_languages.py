@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pdfqa_core.languages import KNOWN, UNKNOWN, of_document, of_question, rules_of, snowball, spread, stop_words, title
+from pdfqa_core.languages import KNOWN, UNKNOWN, of_document, of_question, rules_of, snowball, stop_words, title
 from pdfqa_core.text import compared_terms, content_terms, sentences
 
 TEXTS = {
@@ -57,12 +57,6 @@ def test_a_question_is_in_one_of_the_documents_languages():
     assert of_question("Wie hoch ist die Kaution?", {"english"}) == "english"  # nothing else to choose from
     assert of_question("42", {"german", "english"}) == ""
     assert of_question("Anything", ()) == ""
-
-
-def test_pieces_come_from_everywhere():
-    assert spread(3) == [0, 1, 2]
-    found = spread(1000)
-    assert (len(found), found[0], found[-1]) == (16, 0, 999)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A strategy of every kind is used by page and command line, and none of the program's files knows of it."""
+"""A strategy of every kind is used by the command line, and none of the program's files knows of it."""
 
 from __future__ import annotations
 
@@ -6,18 +6,12 @@ import importlib
 import json
 import sys
 
-import gradio as gr
 import pytest
 
 from pdfqa_core.cli import main
-from pdfqa_core.services import LOCAL_OWNER, Services, recipes, strategies
+from pdfqa_core.services import strategies
 from pdfqa_core.settings import load
-from pdfqa_core.ui import build_page
-from pdfqa_core.ui.recipe import FIELDS, build_form
-from pdfqa_core.ui.retrieval import Handlers
-from pdfqa_core.ui.session import Session
-from tests.services.helpers import stored_of
-from tests.serving_fakes import PDF, FakeModels
+from tests.serving_fakes import PDF
 
 KINDS = {
     "extractor": "extraction", "chunker": "chunking", "retriever": "retrieval", "rewriter": "conversation",
@@ -35,32 +29,6 @@ def own(monkeypatch):
     importlib.import_module(MODULE)
     data = {section: {kind: f"own_{kind}"} for kind, section in KINDS.items()}
     return load(data).changed("chunking", step=5).changed("reading", refusal="none")
-
-
-def test_the_page_offers_explains_and_uses_them(own, tmp_path):
-    with Services.open(tmp_path, own, FakeModels()) as services:
-        list(services.documents.ingest(LOCAL_OWNER, [PDF]))
-        build_page(services)
-        with gr.Blocks():
-            form = build_form(own, models=True)
-        for section, kind in (("chunking", "chunker"), ("retrieval", "retriever"), ("reading", "reader")):
-            field = form.fields[section, kind]
-            assert f"own_{kind}" in [value for _, value in field.choices]
-            assert field.info == strategies.REGISTRIES[kind].words(f"own_{kind}")
-        assert "own_retriever" in [value for _, value in form.fields["retrieval", "first_stage"].choices]
-        seen = {name for (_, name), field in form.fields.items() if field.visible}
-        assert {"step", "weight", "passages"} <= seen
-        assert not {"size", "length", "k1", "prompt_tokens"} & seen
-        bm25 = own.changed("retrieval", retriever="bm25")
-        changed = dict(zip(FIELDS, form.filled(bm25, own)[len(form.boxes) : -1], strict=True))
-        assert changed["retrieval", "k1"]["visible"]
-        assert not changed["retrieval", "weight"]["visible"]
-        *_, (shown, _) = Handlers(services, form).search("seals", "own_retriever", "", Session(settings=bm25))
-        assert all(words in shown for words in ("bm25 ", "own_retriever ", "sleep on the quay"))
-        first = stored_of(list(services.answers.ask(LOCAL_OWNER, "Where?", own)))
-        then = services.answers.ask(LOCAL_OWNER, "When?", own, conversation_id=first.conversation_id)
-        assert stored_of(list(then)).turn.answer.text == "WHEN? Seals sleep on the quay all winter. Herons do not."
-        assert recipes.name_of(own) == "own_retriever over own_chunker (step 5), with headings"
 
 
 def test_the_command_line_explains_and_uses_them(own, tmp_path, capsys):

@@ -3,13 +3,13 @@ import threading
 import pytest
 
 from pdfqa_core.conversation import Concatenation, NoRewriting
-from pdfqa_core.errors import ModelError, PdfQAError, UsageError
+from pdfqa_core.errors import UsageError
 from pdfqa_core.pipeline import ask
 from pdfqa_core.reading import INSUFFICIENT_CONTEXT, ExtractiveReader, GenerativeReader
 from pdfqa_core.reading.answerability import Judge
 from pdfqa_core.reading.evidence import gather
 from pdfqa_core.reading.sureness import REPEATED
-from pdfqa_core.types import Done, Progress, Query, Retrieved, Rewritten, Token
+from pdfqa_core.types import Done, Progress, Retrieved, Rewritten, Token
 from tests.reading.helpers import Agreeing, hits
 
 FOUND = hits("The plan began in 2010. The deductible is $2,000 per year.", "Employees get 25 days of leave.")
@@ -78,35 +78,6 @@ def test_a_follow_up_is_searched_with_the_turns_before_and_read_as_typed_behind_
         assert shown in fake_llm.history[0][0].content
 
 
-def test_the_question_before_is_read_with_every_question_that_has_one(fake_llm):
-    fake_llm.enqueue(["x"])
-    reader = GenerativeReader(fake_llm, checker=Agreeing())
-    run("How many days of parental leave do employees get?", HISTORY, reader=reader)
-    assert HISTORY[-1][0] in fake_llm.history[0][0].content
-    assert HISTORY[-1][1] not in fake_llm.history[0][0].content
-
-
-def test_without_a_history_no_rewriter_is_asked():
-    class Never:
-        def rewrite(self, question, history, *, stop=None):
-            raise AssertionError("asked")
-
-    search = Search()
-    run(" Why? ", (), search, rewriter=Never())
-    assert search.asked == [(Query("Why?"), 5)]
-
-
-def test_the_note_of_the_rewriter_is_kept_with_the_answer():
-    class Noting:
-        def rewrite(self, question, history, *, stop=None):
-            return Rewritten(question, "Rewritten.")
-
-    refused = {"judge": sure(0.2), "threshold": 0.35}
-    for answer in (run(history=HISTORY, rewriter=Noting(), **more)[-1].answer for more in ({}, refused)):
-        assert answer.rewriting == "Rewritten."
-        assert answer.rewriting not in answer.notes
-
-
 @pytest.mark.parametrize(("needed", "outcome"), [(0.0, "answer"), (1.0, "perhaps")])
 def test_an_answer_that_is_not_sure_stands_behind_its_lines(needed, outcome, fake_llm):
     fake_llm.enqueue(["The deductible is $2,000 per year."])
@@ -158,32 +129,6 @@ def test_low_confidence_refuses_without_asking_the_model(fake_llm):
     assert fake_llm.history == []
 
 
-def test_threshold_zero_never_refuses():
-    assert not run(judge=sure(0.0), threshold=0.0)[-1].answer.refused
-
-
-def test_the_model_is_asked_before_it_writes(fake_llm):
-    fake_llm.decide({"Yes": 0.1, "No": 0.9})
-    reader = GenerativeReader(fake_llm)
-    answer = run(reader=reader, judge=Judge("model", lambda q, h: 1.0, reader), threshold=0.5)[-1].answer
-    assert answer.refused
-    assert answer.confidence < 0.5
-    assert answer.signals == {"model": pytest.approx(0.1)}
-    assert len(fake_llm.history) == 1
-
-
-def test_a_note_of_the_judgement_stands_in_the_answer(fake_llm):
-    def choose(messages, choices, *, stop=None):
-        raise ModelError("no probabilities")
-
-    fake_llm.choose, fake_llm.name = choose, "qwen2.5-coder-1.5b"
-    fake_llm.enqueue(["The deductible is $2,000 per year."])
-    reader = GenerativeReader(fake_llm)
-    answer = run(reader=reader, judge=Judge("combined", lambda q, h: 0.9, reader), threshold=0.5)[-1].answer
-    assert not answer.refused
-    assert "no probabilities" in answer.notes[0]
-
-
 @pytest.mark.parametrize(("passages", "words"), [(0, "There is no text to search in"), (9, "No passage has a word")])
 def test_no_hits_is_a_refusal_that_says_why(fake_llm, passages, words):
     answer = run(search=Search([]), reader=GenerativeReader(fake_llm), judge=sure(1.0), passages=passages)[-1].answer
@@ -195,16 +140,6 @@ def test_a_refusal_carries_the_nearest_lines_and_an_answer_none():
     for confidence, text in ((0.2, "The plan began in 2010. The deductible is $2,000 per year."), (0.8, None)):
         answer = run(judge=sure(confidence), threshold=0.5, lines=lines)[-1].answer
         assert (answer.nearest.quote if answer.nearest else None) == text
-
-
-@pytest.mark.parametrize("yes", [0.9, 0.1])
-def test_the_model_is_asked_about_its_answer_too(fake_llm, yes):
-    fake_llm.decide({"Yes": 0.9, "No": 0.1}, {"Yes": yes, "No": 1 - yes})
-    fake_llm.enqueue(["The deductible is $2,000 per year."])
-    reader = GenerativeReader(fake_llm)
-    answer = run(reader=reader, judge=Judge("model", lambda q, h: 1.0, reader), lines=lines)[-1].answer
-    assert answer.signals["answer"] == pytest.approx(yes)
-    assert "Proposed answer: The deductible is $2,000 per year." in fake_llm.history[-1][0].content
 
 
 @pytest.mark.parametrize("question", ["", "  \n"])
@@ -240,18 +175,6 @@ def test_a_stop_in_any_phase_gives_a_partial_answer(fake_llm, kind):
     assert answer.text == ("The" if kind is Token else "")
     assert bool(answer.hits) == (kind is not Rewritten)
     assert "total" in answer.seconds
-
-
-def test_an_error_of_the_engine_comes_through(fake_llm):
-    def write(schema, stop):
-        raise ModelError("the engine failed", "try another")
-        yield
-
-    fake_llm.write = write
-    events = ask("How?", rewriter=NoRewriting(), retrieve=Search(), reader=GenerativeReader(fake_llm))
-    with pytest.raises(PdfQAError, match="the engine failed"):
-        list(events)
-    assert list(events) == []
 
 
 def test_closing_the_stream_closes_the_engines_stream(fake_llm):

@@ -21,16 +21,6 @@ def test_entries_by_name_in_order_of_registration(colours):
     assert (colours.get("red"), colours.get("green")) == (1, 2)
 
 
-def test_the_decorator_returns_what_it_files():
-    registry = Registry("shape")
-
-    @registry.register("square")
-    class Square:
-        pass
-
-    assert registry.get("square") is Square
-
-
 def test_an_unknown_name_is_answered_with_the_names_there_are(colours):
     with pytest.raises(UsageError) as raised:
         colours.get("blue")

@@ -47,22 +47,3 @@ def test_pieces_that_wait_are_judged_by_their_size(clock):
     work.step(1, 0, 30)
     clock.now += 10
     assert work.seconds() == pytest.approx(30 + 20)
-
-
-def test_a_piece_that_failed_takes_no_more_time(clock):
-    work = TimeLeft([100, 100], clock)
-    work.begin()
-    work.step(0, 5, 1000)
-    work.step(1, 5, 10)
-    clock.now += 10
-    work.finish(0)
-    assert work.seconds() == pytest.approx(5)
-
-
-def test_a_piece_that_was_not_begun_takes_no_time_when_it_is_finished(clock):
-    work = TimeLeft([100, 100], clock)
-    work.begin()
-    work.step(0, 5, 10)
-    work.finish(1)
-    clock.now += 10
-    assert work.seconds() == pytest.approx(10)

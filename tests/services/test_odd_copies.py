@@ -58,7 +58,7 @@ def faults(contents: Iterator[str], take: Callable[[str], None]) -> tuple[str, b
         except Exception as error:  # noqa: BLE001 - that is what is looked for
             steps = [one for one in traceback.extract_tb(error.__traceback__) if "pdfqa_core" in one.filename]
             crashed.setdefault(f"{type(error).__name__} in {steps[-1].filename}, line {steps[-1].lineno}", content)
-    return "\n".join([*crashed, *unnamed[:3]]), refused > 100 and taken > 5
+    return "\n".join([*crashed, *unnamed[:3]]), refused > 30 and taken > 2
 
 
 def test_a_study(store: Store, tmp_path: Path) -> None:

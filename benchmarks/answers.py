@@ -46,11 +46,10 @@ import numpy as np
 from northwind import GOLD, ROOT
 
 from pdfqa_core.metrics.rouge import rouge_l
+from pdfqa_core.metrics.short_answers import token_f1
 from pdfqa_core.metrics.statistics import summarise
-from pdfqa_core.metrics.token_f1 import token_f1
-from pdfqa_core.reading.declining import declines
-from pdfqa_core.reading.numbers import claimed, stated
-from pdfqa_core.reading.outcomes import lines_of
+from pdfqa_core.reading.facts import claimed, stated
+from pdfqa_core.reading.outcomes import declines, lines_of
 from pdfqa_core.retrieval import Hybrid, retrievers
 from pdfqa_core.retrieval.base import ScoredRow
 from pdfqa_core.retrieval.postings import Ints

@@ -24,8 +24,10 @@ sys.path.insert(0, str(ROOT))
 from pdfqa_core.llm import LlamaCpp  # noqa: E402
 from pdfqa_core.llm.catalogue import resolve  # noqa: E402
 from pdfqa_core.reading import GenerativeReader  # noqa: E402
-from pdfqa_core.settings import LLMSettings  # noqa: E402
-from pdfqa_core.settings_sources import models_path  # noqa: E402
+from pdfqa_core.settings import (  # noqa: E402
+    LLMSettings,
+    models_path,
+)
 from pdfqa_core.types import Done, Hit, Passage, Progress, Span, Token  # noqa: E402
 
 CONTEXT = 4096

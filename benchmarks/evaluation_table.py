@@ -30,7 +30,7 @@ sys.path.insert(0, str(ROOT))
 
 from pdfqa_core.cli import main as pdfqa  # noqa: E402
 from pdfqa_core.evaluation_types import Evaluation, ScoredSystem  # noqa: E402
-from pdfqa_core.exports.results import read_results  # noqa: E402
+from pdfqa_core.exports.runs import read_results  # noqa: E402
 from pdfqa_core.metrics.comparison import Comparison, compare  # noqa: E402
 from pdfqa_core.metrics.statistics import Summary, paired_difference, summarise  # noqa: E402
 

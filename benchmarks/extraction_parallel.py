@@ -17,12 +17,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from pdfqa_core.extraction.process import page_pool  # noqa: E402
+from pdfqa_core.extraction.process import worker  # noqa: E402
 from pdfqa_core.extraction.process.worker import read_document  # noqa: E402
 
 DATA = ROOT.parent / "shared" / "data"
-PAGES = (page_pool.MIN_PAGES, 128, 256)
-QUICK_PAGES = (page_pool.MIN_PAGES, 128)
+PAGES = (worker.MIN_PAGES, 128, 256)
+QUICK_PAGES = (worker.MIN_PAGES, 128)
 
 
 def read(path: Path, workers: int = 1) -> int:

@@ -23,8 +23,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from pdfqa_core.services import LOCAL_OWNER, Services  # noqa: E402
-from pdfqa_core.services.found_words import has_all, phrases_of  # noqa: E402
-from pdfqa_core.services.readings import name_of  # noqa: E402
+from pdfqa_core.services.documents import name_of  # noqa: E402
+from pdfqa_core.services.finding import has_all, phrases_of  # noqa: E402
 from pdfqa_core.settings import Settings  # noqa: E402
 from pdfqa_core.storage import Store  # noqa: E402
 from pdfqa_core.types import Answer, Document, Page, Turn  # noqa: E402

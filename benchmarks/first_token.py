@@ -28,13 +28,15 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 from pdfqa_core.interfaces import Message, Usage  # noqa: E402
 from pdfqa_core.llm import LlamaCpp  # noqa: E402
+from pdfqa_core.llm.base import Profile, profile  # noqa: E402
 from pdfqa_core.llm.catalogue import DEFAULT, resolve  # noqa: E402
-from pdfqa_core.llm.profile import Profile, profile  # noqa: E402
 from pdfqa_core.reading import GenerativeReader  # noqa: E402
 from pdfqa_core.reading.prompts import FORMS  # noqa: E402
 from pdfqa_core.services import LOCAL_OWNER, SAMPLE, Services  # noqa: E402
-from pdfqa_core.settings import Settings  # noqa: E402
-from pdfqa_core.settings_sources import models_path  # noqa: E402
+from pdfqa_core.settings import (  # noqa: E402
+    Settings,
+    models_path,
+)
 from pdfqa_core.types import Hit, Retrieved, Stored  # noqa: E402
 
 FIRST, WHOLE = 3.0, 6.0  # seconds to the first token and of the whole answer that are hoped for

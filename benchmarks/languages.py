@@ -25,8 +25,7 @@ from pdfqa_core import languages
 from pdfqa_core.metrics.statistics import paired_difference, summarise
 from pdfqa_core.models import EncoderFiles, Encoders, graphs_path
 from pdfqa_core.retrieval import Index, Searcher, make_retriever
-from pdfqa_core.settings import LLMSettings, RetrievalSettings
-from pdfqa_core.settings_sources import models_path
+from pdfqa_core.settings import LLMSettings, RetrievalSettings, models_path
 from pdfqa_core.types import Passage, Query, Span
 
 DATA = ROOT.parent / "shared" / "data" / "xquad"

@@ -34,8 +34,7 @@ from pdfqa_core.models.metrics import remembering
 from pdfqa_core.protocols.answer_files import Pair
 from pdfqa_core.protocols.runs import Tools
 from pdfqa_core.protocols.runs.judging import judged
-from pdfqa_core.settings import LLMSettings
-from pdfqa_core.settings_sources import models_path
+from pdfqa_core.settings import LLMSettings, models_path
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data"

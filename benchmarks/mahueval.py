@@ -17,8 +17,7 @@ import uuid
 from collections.abc import Sequence
 from pathlib import Path
 
-from pdfqa_core.cli.study import results_text
-from pdfqa_core.cli.study_roster import overlap_lines, roster_lines
+from pdfqa_core.cli.study import overlap_lines, results_text, roster_lines
 from pdfqa_core.protocols.annotation import needed
 from pdfqa_core.protocols.mahueval import Doing, Plan
 from pdfqa_core.services import LOCAL_OWNER, SAMPLE, Services

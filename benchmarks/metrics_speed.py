@@ -18,12 +18,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from pdfqa_core.metrics.bleu import bleu_1
-from pdfqa_core.metrics.exact_match import exact_match
-from pdfqa_core.metrics.normalisation import normalise_answer
-from pdfqa_core.metrics.rouge import rouge_l
-from pdfqa_core.metrics.token_f1 import token_f1
-from pdfqa_core.metrics.tokens import word_tokens
+from pdfqa_core.metrics.rouge import bleu_1, rouge_l, word_tokens
+from pdfqa_core.metrics.short_answers import exact_match, normalise_answer, token_f1
 
 WORDS = 50
 Score = Callable[[str, str], float]

@@ -67,7 +67,7 @@ def chosen(path: Path, most: int, target: Path) -> int:
     """Write up to `most` pages of a file, from all over it, that are text and nothing but text; return how many."""
     import pypdfium2
 
-    from pdfqa_core.extraction.visual.raster import pictured_share
+    from pdfqa_core.extraction.visual.picture import pictured_share
 
     document, copy = pypdfium2.PdfDocument(path), pypdfium2.PdfDocument.new()
     fit = []

@@ -25,8 +25,10 @@ from pdfqa_core.interfaces import Message, Usage  # noqa: E402
 from pdfqa_core.llm import LlamaCpp  # noqa: E402
 from pdfqa_core.llm.catalogue import DEFAULT, SMALLER, resolve  # noqa: E402
 from pdfqa_core.llm.hardware import physical_cores, repacking_pays  # noqa: E402
-from pdfqa_core.settings import LLMSettings  # noqa: E402
-from pdfqa_core.settings_sources import models_path  # noqa: E402
+from pdfqa_core.settings import (  # noqa: E402
+    LLMSettings,
+    models_path,
+)
 
 CONTEXT, WRITTEN = 2048, 24
 Speed = Callable[[str], tuple[float, float]]  # text -> tokens per second of the prompt, and written

@@ -33,19 +33,17 @@ from refusal_data import DATASETS, Item, present
 
 from pdfqa_core.json_codec import decode, encode
 from pdfqa_core.llm import LlamaCpp
+from pdfqa_core.llm.base import profile
 from pdfqa_core.llm.catalogue import DEFAULT, resolve
 from pdfqa_core.llm.hardware import physical_cores
-from pdfqa_core.llm.profile import profile
 from pdfqa_core.models import graphs_path
 from pdfqa_core.reading import Checker, GenerativeReader, Meaning, answerability
-from pdfqa_core.reading.answerability import CALIBRATIONS, Calibration, calibration
+from pdfqa_core.reading.answerability import CALIBRATIONS, STEPS, Calibration, calibration
+from pdfqa_core.reading.answerability import DATA as CURVES
 from pdfqa_core.reading.prompts import FORMS
-from pdfqa_core.reading.refusal_curve import DATA as CURVES
-from pdfqa_core.reading.refusal_curve import STEPS
 from pdfqa_core.retrieval import Encoder
 from pdfqa_core.retrieval.confidence import WEIGHTS, WEIGHTS_FILE, covered, nearest, weighed
-from pdfqa_core.settings import LLMSettings, Settings
-from pdfqa_core.settings_sources import models_path
+from pdfqa_core.settings import LLMSettings, Settings, models_path
 from pdfqa_core.types import Done
 
 ANSWERED = "answered"  # judged by both, and then by what became of the answer

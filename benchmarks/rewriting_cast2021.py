@@ -44,15 +44,17 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402
 
 from pdfqa_core.conversation import Concatenation, LLMRewriter  # noqa: E402
-from pdfqa_core.conversation.llm import beside  # noqa: E402
+from pdfqa_core.conversation.rewriters import beside  # noqa: E402
 from pdfqa_core.llm import LlamaCpp  # noqa: E402
 from pdfqa_core.llm.catalogue import resolve  # noqa: E402
 from pdfqa_core.metrics.statistics import Summary, summarise  # noqa: E402
 from pdfqa_core.retrieval import Encoder, Index, retrievers  # noqa: E402
 from pdfqa_core.services import LOCAL_OWNER, Services  # noqa: E402
-from pdfqa_core.services.asked import Asked  # noqa: E402
-from pdfqa_core.settings import Settings  # noqa: E402
-from pdfqa_core.settings_sources import models_path  # noqa: E402
+from pdfqa_core.services.answers import Asked  # noqa: E402
+from pdfqa_core.settings import (  # noqa: E402
+    Settings,
+    models_path,
+)
 from pdfqa_core.types import Hit, Passage, Query, Retrieved, Rewritten, Span  # noqa: E402
 
 DATA = ROOT.parent / "shared" / "data" / "conversations"

@@ -23,7 +23,7 @@ from joblib import cpu_count  # noqa: E402
 
 from pdfqa_core.evaluation_types import Evaluation, ScoredSystem  # noqa: E402
 from pdfqa_core.metrics.comparison import compare  # noqa: E402
-from pdfqa_core.metrics.normalisation import normalise_answer  # noqa: E402
+from pdfqa_core.metrics.short_answers import normalise_answer  # noqa: E402
 from pdfqa_core.protocols.answer_files import Pair  # noqa: E402
 from pdfqa_core.protocols.answers import score_answers  # noqa: E402
 from pdfqa_core.protocols.asqa import AmbiguousQuestion, score_asqa  # noqa: E402

@@ -17,7 +17,7 @@ import numpy as np
 from synthetic import TopicVectors, by_document, milliseconds, passages, questions
 
 from pdfqa_core.retrieval import BM25, Dense, Hybrid, Index, LateInteraction
-from pdfqa_core.retrieval.token_store import TokenStore
+from pdfqa_core.retrieval.late_interaction import TokenStore
 
 K = 10
 GOALS = {"bm25": 5, "dense, graph": 15, "hybrid, graph": 20, "late interaction": 150}

@@ -1,7 +1,7 @@
 """How fast the page's modules are imported, which is most of what starting the app takes, and what type stubs cost.
 
 Each round begins two fresh processes in turn: one imports the page as the app does, one lets Gradio make its type stubs
-first (see pdfqa_core/ui/quick_gradio.py). Printed are the fastest of each and their ratio.
+first (see pdfqa_core/ui/page_states.py). Printed are the fastest of each and their ratio.
 
     python benchmarks/start_speed.py [--rounds 7]
 """

@@ -20,11 +20,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from sklearn.metrics import cohen_kappa_score
 
-from pdfqa_core.exports.ratings import rating_rows, write_ratings
-from pdfqa_core.exports.study_zip import write_study
+from pdfqa_core.exports.studies import rating_rows, write_ratings, write_study
 from pdfqa_core.protocols.annotation import CRITERIA, agreement_table, by_annotator
-from pdfqa_core.protocols.study_agreement import study_agreement
-from pdfqa_core.protocols.study_results import result_rows
+from pdfqa_core.protocols.study_measures import result_rows, study_agreement
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.settings import Settings
 from pdfqa_core.storage import StudyTurn

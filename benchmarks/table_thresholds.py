@@ -19,7 +19,7 @@ sys.path.insert(0, str(ROOT))
 
 from pdfqa_core.extraction.direct import DirectReader  # noqa: E402
 from pdfqa_core.extraction.open import open_document  # noqa: E402
-from pdfqa_core.extraction.tables.thresholds import DEFAULT, TableThresholds  # noqa: E402
+from pdfqa_core.extraction.tables.found import DEFAULT, TableThresholds  # noqa: E402
 
 DATA = ROOT.parent / "shared" / "data"
 WHOLE = [*sorted((DATA / "aapl_10q").glob("*.pdf")), ROOT / "data" / "sample" / "harbour-heat.pdf"]

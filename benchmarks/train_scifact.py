@@ -29,8 +29,7 @@ from pdfqa_core.models import Encoders, graphs_path
 from pdfqa_core.protocols.retrieval import run_system
 from pdfqa_core.retrieval import Index, index_text, make_retriever
 from pdfqa_core.retrieval.base import Searcher
-from pdfqa_core.settings import LLMSettings, RetrievalSettings
-from pdfqa_core.settings_sources import models_path
+from pdfqa_core.settings import LLMSettings, RetrievalSettings, models_path
 from pdfqa_core.synthesis import Generator, objection
 from pdfqa_core.training import (
     BI_ENCODER,

@@ -18,7 +18,7 @@ from northwind import ROOT, passages, read
 from tables_aapl import CELLS, CHOSEN_LATER
 
 from pdfqa_core.chunking import Windows
-from pdfqa_core.reading.numbers import numbers
+from pdfqa_core.reading.facts import numbers
 from pdfqa_core.text import content_terms, sentences, terms
 
 Rule = Literal["number", "text", "boolean"]

@@ -28,15 +28,14 @@ from northwind import DATA
 from verdict_pairs import Pair, pairs
 from verdict_questions import questions, right
 
-from pdfqa_core.metrics.resampling import bootstrap
+from pdfqa_core.metrics.statistics import cluster_bootstrap
 from pdfqa_core.models import graphs_path
 from pdfqa_core.reading import Checker, GenerativeReader, Meaning
 from pdfqa_core.reading.alignment import align
-from pdfqa_core.reading.checking import SUPPORTED
-from pdfqa_core.reading.declining import declines
+from pdfqa_core.reading.checking import SUPPORTED, Signs, signs
+from pdfqa_core.reading.facts import claimed, stated
 from pdfqa_core.reading.matching import match, quotes
-from pdfqa_core.reading.numbers import claimed, stated
-from pdfqa_core.reading.verdicts import Signs, signs
+from pdfqa_core.reading.outcomes import declines
 from pdfqa_core.settings import LLMSettings
 from pdfqa_core.streaming import result_of
 from pdfqa_core.text import terms
@@ -180,7 +179,7 @@ def share(rows: Sequence[tuple[Any, bool]]) -> str:
     for source, yes in rows:
         sums[source] = sums.get(source, np.zeros(2)) + np.array([yes, 1])
     value = sum(yes for _, yes in rows) / len(rows)
-    interval = bootstrap(np.array(list(sums.values())), ratio, seed=0, resamples=1000)
+    interval = cluster_bootstrap(np.array(list(sums.values())), ratio, seed=0, resamples=1000)
     bounds = f"[{interval.low:.3f}, {interval.high:.3f}]" if interval.low is not None else "[–]"
     return f"{value:.3f} {bounds} n={len(rows)}"
 

@@ -54,7 +54,7 @@ import sys
 from pathlib import Path
 from pdfqa_core.cli import logs
 from pdfqa_core.cli.serve import serve
-from pdfqa_core.services.freed_memory import share_pools
+from pdfqa_core.services.housekeeping import share_pools
 
 logs.begin()  # as `pdfqa serve` does, and
 share_pools()  # before the page is imported

@@ -25,9 +25,12 @@ _log = logging.getLogger(__name__)
 
 
 def over_cores(
-    function: Callable[[Item], Result], items: Sequence[Item], *, stop: StopSignal | None = None,
+    function: Callable[[Item], Result],
+    items: Sequence[Item],
+    *,
+    stop: StopSignal | None = None,
     on_done: Callable[[int, int], None] | None = None,
-) -> list[Result]:  # fmt: skip
+) -> list[Result]:
     """Return `function(item)` of every item, in order.
 
     The first ones are computed here; where they show that the rest takes more than WORTH seconds, joblib's processes do

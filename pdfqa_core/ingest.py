@@ -12,12 +12,10 @@ from typing import Any, Protocol
 
 from pdfqa_core.errors import StoppedError
 from pdfqa_core.extraction.process.worker import ReadResult
-from pdfqa_core.full_disk import keeping
 from pdfqa_core.interfaces import StopSignal
-from pdfqa_core.streaming import is_set
-from pdfqa_core.time_left import TimeLeft
+from pdfqa_core.streaming import TimeLeft, is_set
 from pdfqa_core.types import Document, DocumentState, Page, Progress
-from pdfqa_core.whole_files import file_sha256
+from pdfqa_core.whole_files import file_sha256, keeping
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,9 +241,15 @@ class _Batch:
             self._begun.add(document_id)
             unfinished = self._unfinished
         document = Document(
-            document_id, Path(filename).stem, filename, 0, datetime.now(UTC), self.owner, size=size,
+            document_id,
+            Path(filename).stem,
+            filename,
+            0,
+            datetime.now(UTC),
+            self.owner,
+            size=size,
             extractor=self.extractor,
-        )  # fmt: skip
+        )
         if size > self.max_bytes:
             reason = f"{filename} has {size / 1e6:.1f} MB, the limit is {self.max_bytes / 1e6:g} MB. Split the file."
             return _Outcome(source, replace(document, state=DocumentState.TOO_LARGE, reason=reason), is_new=True)

@@ -96,9 +96,14 @@ class LLM(Protocol):
         ...
 
     def stream(
-        self, messages: Sequence[Message], *, max_tokens: int, stop: StopSignal | None = None,
-        schema: Mapping[str, Any] | None = None, sampling: Sampling = GREEDY,
-    ) -> Stream:  # fmt: skip
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        stop: StopSignal | None = None,
+        schema: Mapping[str, Any] | None = None,
+        sampling: Sampling = GREEDY,
+    ) -> Stream:
         """Yield the reply's pieces and Progress, last one Usage; ends early when `stop` is set.
 
         A piece may hold several tokens, or none. `schema` is a JSON schema to obey.

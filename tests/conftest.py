@@ -13,12 +13,11 @@ from typing import Any
 import pytest
 
 from pdfqa_core.errors import StoppedError
-from pdfqa_core.extraction.process.file_limits import OWNERS
+from pdfqa_core.extraction.process.limits import OWNERS
 from pdfqa_core.extraction.process.outside import hold_to
 from pdfqa_core.interfaces import GREEDY, Message, Sampling, StopSignal, Stream, Usage
-from pdfqa_core.llm.gpu import Offload
-from pdfqa_core.settings import LLMSettings
-from pdfqa_core.settings_sources import models_path
+from pdfqa_core.llm.hardware import Offload
+from pdfqa_core.settings import LLMSettings, models_path
 from pdfqa_core.storage.database import Database
 from pdfqa_core.streaming import is_set
 from pdfqa_core.types import Block, Box, Line, Page, Progress

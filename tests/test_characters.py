@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from pdfqa_core.characters import Pieces, clean, clean_all
 from pdfqa_core.json_codec import decode, encode, readable
+from pdfqa_core.text import Pieces, clean, clean_all
 from pdfqa_core.types import Answer
 
 BAD = "a\x00b\ud800c"

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from pdfqa_core.cli import main
-from pdfqa_core.services import strategies
+from pdfqa_core.services import recipes
 from pdfqa_core.settings import load
 from tests.serving_fakes import PDF
 
@@ -24,7 +24,7 @@ MODULE = "tests.own_strategies"
 def own(monkeypatch):
     """Settings that name the strategies of the module, which are forgotten after the test."""
     for kind in KINDS:
-        monkeypatch.setattr(strategies.REGISTRIES[kind], "_entries", dict(strategies.REGISTRIES[kind]._entries))
+        monkeypatch.setattr(recipes.REGISTRIES[kind], "_entries", dict(recipes.REGISTRIES[kind]._entries))
     sys.modules.pop(MODULE, None)
     importlib.import_module(MODULE)
     data = {section: {kind: f"own_{kind}"} for kind, section in KINDS.items()}

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pdfqa_core.errors import StorageError
-from pdfqa_core.page_codec import decode_page, encode_page
+from pdfqa_core.json_codec import decode_page, encode_page
 from pdfqa_core.types import Block, BlockKind, Box, Line, Page
 
 POINTS = st.floats(allow_nan=False, allow_infinity=False)

@@ -4,7 +4,7 @@ import pytest
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.registry import Registry
-from pdfqa_core.services import strategies
+from pdfqa_core.services import recipes
 from pdfqa_core.settings import Settings
 
 
@@ -46,8 +46,8 @@ def test_a_name_is_taken_once(colours):
     ],
 )
 def test_the_choices_of_the_program(kind, some):
-    assert some <= set(strategies.names(kind))
-    assert all(strategies.REGISTRIES[kind].words(name) for name in strategies.names(kind))
+    assert some <= set(recipes.names(kind))
+    assert all(recipes.REGISTRIES[kind].words(name) for name in recipes.names(kind))
 
 
 def test_what_a_strategy_is_given_follows_from_its_parameters(colours):
@@ -62,8 +62,8 @@ def test_what_a_strategy_is_given_follows_from_its_parameters(colours):
 
 def test_settings_of_strategies_that_are_not_chosen_are_not_in_use():
     late = Settings().changed("retrieval", retriever="late_interaction")
-    assert strategies.in_use(late)["retrieval", "k1"] is False
-    used = strategies.in_use(late.changed("retrieval", first_stage="bm25"))
+    assert recipes.in_use(late)["retrieval", "k1"] is False
+    used = recipes.in_use(late.changed("retrieval", first_stage="bm25"))
     assert used["retrieval", "k1"]
     assert used["retrieval", "late_model"]
     assert not used["retrieval", "weight"]

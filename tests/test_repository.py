@@ -56,7 +56,7 @@ def test_imports_keep_to_the_contracts_of_the_project():
 @pytest.mark.parametrize(
     ("imported", "absent"),
     [
-        ("pdfqa_core.types, pdfqa_core.settings_sources", ("gradio", "torch", "sqlalchemy", "pypdfium2", "llama_cpp")),
+        ("pdfqa_core.types, pdfqa_core.settings", ("gradio", "torch", "sqlalchemy", "pypdfium2", "llama_cpp")),
         ("pdfqa_core.services", ("gradio", *HEAVY)),
     ],
 )

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.services.strategies import check
-from pdfqa_core.settings import Settings, load
-from pdfqa_core.settings_sources import models_path, read_settings, workspace_path
+from pdfqa_core.services.recipes import check
+from pdfqa_core.settings import Settings, load, models_path, read_settings, workspace_path
 
 SECTIONS = tuple(Settings.model_fields)
 

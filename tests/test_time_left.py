@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pdfqa_core.time_left import TimeLeft
+from pdfqa_core.streaming import TimeLeft
 
 
 class Clock:

@@ -7,10 +7,7 @@ snippets of bounded length, sliding windows) as compared for question answering 
 """
 
 from pdfqa_core.chunking.base import Chunking, chunkers
-from pdfqa_core.chunking.headings import with_headings
-from pdfqa_core.chunking.paragraphs import Paragraphs
-from pdfqa_core.chunking.snippets import Snippets
+from pdfqa_core.chunking.strategies import Paragraphs, Snippets, Windows, with_headings
 from pdfqa_core.chunking.stream import Tokenize
-from pdfqa_core.chunking.windows import Windows
 
 __all__ = ["Chunking", "Paragraphs", "Snippets", "Tokenize", "Windows", "chunkers", "with_headings"]

@@ -25,11 +25,10 @@ from pdfqa_core.cli import (
     evaluate,
     extract,
     ingest,
-    logs,
-    progress,
     search,
     serve,
     synthesize,
+    terminal,
     tokens,
     train,
 )
@@ -38,10 +37,9 @@ from pdfqa_core.cli import export as export_command
 from pdfqa_core.cli import models as models_command
 from pdfqa_core.cli import overview as overview_command
 from pdfqa_core.cli import study as study_command
-from pdfqa_core.cli.files import private_files
-from pdfqa_core.cli.options import workspace_of
+from pdfqa_core.cli.options import private_files, workspace_of
 from pdfqa_core.errors import PdfQAError, StoppedError, UsageError
-from pdfqa_core.full_disk import in_words
+from pdfqa_core.whole_files import in_words
 
 COMMANDS = (
     serve, ingest, collections, extract, overview_command, cite, search, ask, chat, models_command, evaluate,
@@ -81,7 +79,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     _print_anything()
     given = sys.argv[1:] if argv is None else list(argv)
-    logs.begin()
+    terminal.begin()
     try:
         arguments = parser().parse_args(given)
         with private_files(workspace_of(arguments)):
@@ -110,7 +108,7 @@ def _print_anything() -> None:
 
 
 def _report(error: PdfQAError, *, as_json: bool) -> None:
-    progress.clear()
+    terminal.clear()
     if as_json:
         print(json.dumps({"error": {"what": error.what, "hint": error.hint}}, ensure_ascii=False))
     else:

@@ -20,10 +20,12 @@ ROLES = (
 def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Declare the command."""
     command = subparsers.add_parser(
-        "accounts", help="who may sign in to a server for a group", description=__doc__,
+        "accounts",
+        help="who may sign in to a server for a group",
+        description=__doc__,
         epilog="With one account or more, whoever opens the page has to sign in. A password is asked for on the "
         "terminal, or read as the first line of the standard input.",
-    )  # fmt: skip
+    )
     parts = command.add_subparsers(required=True, metavar="WHAT", dest="what")
     roles = [role.value for role in AccountRole]
     made = parts.add_parser("add", help="make an account")
@@ -31,10 +33,11 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     changed = parts.add_parser("role", help="give somebody another role")
     changed.add_argument("--role", choices=roles, required=True, help=ROLES)
     invited = parts.add_parser(
-        "invite", help="print a link by which somebody chooses a password themselves",
+        "invite",
+        help="print a link by which somebody chooses a password themselves",
         description="Print a link that works once, for 7 days. It makes the account; where there is one already, it "
         "gives it another password.",
-    )  # fmt: skip
+    )
     invited.add_argument("--role", choices=roles, default=AccountRole.MEMBER.value, help=f"{ROLES} (default: member)")
     invited.add_argument(
         "--address", default="", metavar="URL", help="what the server is reached at, https://docs.example.org"

@@ -9,16 +9,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pdfqa_core.cli.files import write_file
-from pdfqa_core.cli.options import add_common
+from pdfqa_core.cli.options import add_common, write_file
 from pdfqa_core.errors import UsageError, in_file
 from pdfqa_core.exports.agreement import agreement_frame, agreement_html
 from pdfqa_core.exports.frames import format_of, write_frame
 from pdfqa_core.extraction.process.outside import read_file
 from pdfqa_core.json_codec import plain
-from pdfqa_core.metrics.agreement import WEIGHTS, Agreement
-from pdfqa_core.metrics.long_format import CRITERION, read_ratings
-from pdfqa_core.metrics.many_annotators import AgreementOfMany, agreement_of_many
+from pdfqa_core.metrics.agreement import CRITERION, WEIGHTS, Agreement, AgreementOfMany, agreement_of_many, read_ratings
 
 
 def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -31,18 +28,30 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         "column per annotator; parted by commas, semicolons or tabs.",
     )
     command.add_argument("file", type=Path, metavar="FILE", help="CSV or TSV")
-    command.add_argument("--columns", default="", metavar="A,B", help="the annotators' columns of a table with a row "
-                         "per item (default: the only two)")  # fmt: skip
-    command.add_argument("--item", default="", metavar="NAME", help="column that names the items of such a table "
-                         "(default: item or id where it comes first, else the row)")  # fmt: skip
+    command.add_argument(
+        "--columns",
+        default="",
+        metavar="A,B",
+        help="the annotators' columns of a table with a row per item (default: the only two)",
+    )
+    command.add_argument(
+        "--item",
+        default="",
+        metavar="NAME",
+        help="column that names the items of such a table (default: item or id where it comes first, else the row)",
+    )
     command.add_argument("--criterion", default=CRITERION, help=f"what they judged in it (default: {CRITERION})")
     command.add_argument("--values", default="", metavar="V,W", help="judgements that count (default: all)")
     command.add_argument(
         "--annotators", nargs="+", metavar="NAME", default=[], help="those to compare, where more have rated"
     )
     command.add_argument("--weights", choices=WEIGHTS, help="weighted kappa of an ordinal scale")
-    command.add_argument("--scale", default="", metavar="LOW,…,HIGH", help="labels of an ordinal scale in order "
-                         "(default: numbers in theirs)")  # fmt: skip
+    command.add_argument(
+        "--scale",
+        default="",
+        metavar="LOW,…,HIGH",
+        help="labels of an ordinal scale in order (default: numbers in theirs)",
+    )
     command.add_argument("--csv", type=Path, metavar="FILE", help="write a row per statistic")
     command.add_argument("--html", type=Path, metavar="FILE", help="write a report that needs no other file")
     command.add_argument("--seed", type=int, default=0, help="seed of the bootstrap interval (default: 0)")
@@ -54,18 +63,24 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the agreement for each criterion."""
     with in_file(arguments.file.name):
         judgements, left_out = read_ratings(
-            read_file(arguments.file), columns=_listed(arguments.columns), item=arguments.item,
-            criterion=arguments.criterion, values=_listed(arguments.values),
-        )  # fmt: skip
+            read_file(arguments.file),
+            columns=_listed(arguments.columns),
+            item=arguments.item,
+            criterion=arguments.criterion,
+            values=_listed(arguments.values),
+        )
     names = arguments.annotators or list(dict.fromkeys(one.annotator for one in judgements))
     if len(set(names)) < len(names):
         raise UsageError("An annotator is named twice.", "Name different ones.")
     scale = _listed(arguments.scale)
     ordinal = "ordinal" if arguments.weights or scale else ""
     results = agreement_of_many(
-        judgements, names, scale=ordinal or ("nominal" if len(names) > 2 else ""), seed=arguments.seed,
+        judgements,
+        names,
+        scale=ordinal or ("nominal" if len(names) > 2 else ""),
+        seed=arguments.seed,
         scales={one.criterion: scale for one in judgements},
-    )  # fmt: skip
+    )
     many = results if len(names) > 2 else ()
     pairs = [pair for one in results for pair in one.pairs]
     notes = [f"Left out: {left_out} cells that are empty or hold another value."] if left_out else []
@@ -121,8 +136,10 @@ def described(row: Agreement, weights: str | None = None) -> str:
 
 def _confusion(row: Agreement) -> list[str]:
     """Return the confusion matrix; the first annotator's labels are its rows."""
-    widths = [max(len(label), *(len(str(count)) for count in column), 4)
-              for label, column in zip(row.labels, zip(*row.confusion, strict=True), strict=True)]  # fmt: skip
+    widths = [
+        max(len(label), *(len(str(count)) for count in column), 4)
+        for label, column in zip(row.labels, zip(*row.confusion, strict=True), strict=True)
+    ]
     if not widths or len(row.labels) > 12:
         return []
     side = max(map(len, (*row.labels, row.annotators[0])))

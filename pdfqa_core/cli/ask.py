@@ -6,12 +6,12 @@ import argparse
 import json
 from collections.abc import Mapping, Sequence
 
-from pdfqa_core.cli import progress
-from pdfqa_core.cli.interrupt import stopping
+from pdfqa_core.cli import terminal
 from pdfqa_core.cli.options import add_common, add_questions, add_settings, scope_of, settings_of, workspace_of
+from pdfqa_core.cli.terminal import stopping
 from pdfqa_core.errors import PdfQAError, StoppedError
-from pdfqa_core.exports.answer_rows import filename_of, turn_row
 from pdfqa_core.exports.conversations import paragraphs
+from pdfqa_core.exports.frames import filename_of, turn_row
 from pdfqa_core.reading.outcomes import notes_below, own_words
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.types import Document, Progress, Stored, Turn
@@ -51,26 +51,36 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def answered(
-    services: Services, question: str, conversation: str, scope: Sequence[str], *, anyway: bool = False,
+    services: Services,
+    question: str,
+    conversation: str,
+    scope: Sequence[str],
+    *,
+    anyway: bool = False,
     replaces: str = "",
-) -> Stored:  # fmt: skip
+) -> Stored:
     """Answer one question with progress; Ctrl-C stops the answer, not the program, and keeps what was written.
 
     `anyway`: whatever the evidence; `replaces` is the id of the last turn where the new one takes its place.
     """
     events = services.answers.ask(
-        LOCAL_OWNER, question, services.settings, conversation_id=conversation, document_ids=scope or None,
-        replace_turn=replaces, anyway=anyway,
-    )  # fmt: skip
+        LOCAL_OWNER,
+        question,
+        services.settings,
+        conversation_id=conversation,
+        document_ids=scope or None,
+        replace_turn=replaces,
+        anyway=anyway,
+    )
     try:
         with stopping(services):
             for event in events:
                 if isinstance(event, Progress):
-                    progress.show(event)
+                    terminal.show(event)
                 elif isinstance(event, Stored):
                     return event
     finally:
-        progress.clear()
+        terminal.clear()
     raise PdfQAError("The question was not answered.", "Ask again.")
 
 

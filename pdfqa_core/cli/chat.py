@@ -13,7 +13,7 @@ from typing import Any
 from pdfqa_core.cli.ask import answered, plain_turn
 from pdfqa_core.cli.options import add_common, add_questions, add_settings, scope_of, settings_of, workspace_of
 from pdfqa_core.errors import PdfQAError
-from pdfqa_core.exports.answer_rows import turn_row
+from pdfqa_core.exports.frames import turn_row
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.types import Turn
 
@@ -51,9 +51,13 @@ def run(arguments: argparse.Namespace) -> int:
                 continue
             try:
                 stored = answered(
-                    services, again.question if again else question, conversation, scope,
-                    anyway=again is not None, replaces=again.id if again else "",
-                )  # fmt: skip
+                    services,
+                    again.question if again else question,
+                    conversation,
+                    scope,
+                    anyway=again is not None,
+                    replaces=again.id if again else "",
+                )
             except PdfQAError as error:
                 failed = True
                 turns.append({"question": question, "error": {"what": error.what, "hint": error.hint}})

@@ -6,9 +6,8 @@ import argparse
 import json
 from pathlib import Path
 
-from pdfqa_core.cli.files import write_file
 from pdfqa_core.cli.ingest import add_password, password_of
-from pdfqa_core.cli.options import add_common
+from pdfqa_core.cli.options import add_common, write_file
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.exports.citing import FORMS, Source, source_of
 from pdfqa_core.extraction.process.properties import read_properties

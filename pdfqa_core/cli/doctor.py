@@ -16,8 +16,7 @@ from typing import Any
 from pdfqa_core import __version__
 from pdfqa_core.cli.options import add_common, settings_of, workspace_of
 from pdfqa_core.errors import ModelError, PdfQAError
-from pdfqa_core.settings import Settings
-from pdfqa_core.settings_sources import models_path
+from pdfqa_core.settings import Settings, models_path
 from pdfqa_core.whole_files import temporary_folder
 
 PACKAGES = (
@@ -95,7 +94,7 @@ def _machine() -> str:
 
 
 def _gpu(settings: Settings) -> str:
-    from pdfqa_core.llm.gpu import find_gpu
+    from pdfqa_core.llm.hardware import find_gpu
 
     found = find_gpu()
     if found is None:

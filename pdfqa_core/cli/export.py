@@ -8,11 +8,10 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pdfqa_core.cli.files import write_file
-from pdfqa_core.cli.options import add_common, settings_of, workspace_of
-from pdfqa_core.cli.study_files import study_named
+from pdfqa_core.cli.options import add_common, settings_of, workspace_of, write_file
+from pdfqa_core.cli.study import study_named
 from pdfqa_core.errors import UsageError
-from pdfqa_core.exports.ratings import FORMATS
+from pdfqa_core.exports.studies import FORMATS
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.services.conversation_files import FORMS
 
@@ -29,9 +28,12 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         "markdown, or with pictures of the cited pages docx, html, zip (Markdown)",
     )
     command.add_argument(
-        "--conversation", action="append", default=[], metavar="NAME",
+        "--conversation",
+        action="append",
+        default=[],
+        metavar="NAME",
         help="only the conversation of this title or id (repeatable)",
-    )  # fmt: skip
+    )
     command.add_argument(
         "--output", type=Path, metavar="FILE", help="where to write; - is standard output (default: the workspace)"
     )

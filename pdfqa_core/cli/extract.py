@@ -8,10 +8,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from pdfqa_core.cli import progress
-from pdfqa_core.cli.files import write_file
+from pdfqa_core.cli import terminal
 from pdfqa_core.cli.ingest import add_password, password_of
-from pdfqa_core.cli.options import add_common, add_settings, settings_of
+from pdfqa_core.cli.options import add_common, add_settings, settings_of, write_file
 from pdfqa_core.errors import DocumentError, UsageError
 from pdfqa_core.exports import extracted
 from pdfqa_core.retrieval import PageRange, page_range
@@ -53,15 +52,21 @@ def run(arguments: argparse.Namespace) -> int:
     if not path.is_file():
         raise UsageError(f"There is no such file: {path}.", "Check the path.")
     settings = settings_of(arguments)
-    result = read_pdf(path, settings.extraction, password_of(arguments), progress.show)
-    progress.clear()
+    result = read_pdf(path, settings.extraction, password_of(arguments), terminal.show)
+    terminal.clear()
     if not result.state.usable:
         raise DocumentError(result.state, result.reason, HINTS.get(result.state, ""))
     form = arguments.to or _SUFFIXES.get(arguments.output.suffix.lower() if arguments.output else "", "markdown")
     read = extracted.ReadFile(
-        path.name, result.title, result.authors, settings.extraction.extractor, result.state.value, result.reason,
-        result.page_count, _chosen(result.pages, arguments.pages, path.name),
-    )  # fmt: skip
+        path.name,
+        result.title,
+        result.authors,
+        settings.extraction.extractor,
+        result.state.value,
+        result.reason,
+        result.page_count,
+        _chosen(result.pages, arguments.pages, path.name),
+    )
     data = extracted.WRITERS[form](read)
     if arguments.output:
         write_file(arguments.output, data)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pdfqa_core.cli import progress
+from pdfqa_core.cli import terminal
 from pdfqa_core.cli.options import add_common, add_settings, settings_of, workspace_of
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.ingest import short_name
@@ -31,9 +31,11 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         "--exclude", action="append", metavar="PATTERN", help="of a folder: all but files named so (repeatable)"
     )
     command.add_argument(
-        "--recursive", action=argparse.BooleanOptionalAction, default=None,
+        "--recursive",
+        action=argparse.BooleanOptionalAction,
+        default=None,
         help="of a folder: its sub-folders too (default: True)",
-    )  # fmt: skip
+    )
     command.add_argument(
         "--collection", default="", metavar="NAME", help="put the documents into this collection, made if there is none"
     )
@@ -130,9 +132,9 @@ def run(arguments: argparse.Namespace) -> int:
         rows = []
         for event in services.documents.ingest(LOCAL_OWNER, files.chosen, password=password):
             if isinstance(event, Progress):
-                progress.show(event)
+                terminal.show(event)
                 continue
-            progress.clear()
+            terminal.clear()
             passages = (
                 len(services.indexes.passages(LOCAL_OWNER, services.settings, (event.id,))) if event.state.usable else 0
             )
@@ -161,8 +163,8 @@ def run(arguments: argparse.Namespace) -> int:
             ids = [row["document_id"] for row in rows if row["document_id"] in kept]
             services.collections.put_by_name(LOCAL_OWNER, arguments.collection, ids)
         for step in services.indexes.build(LOCAL_OWNER, services.settings):
-            progress.show(step)
-        progress.clear()
+            terminal.show(step)
+        terminal.clear()
     if arguments.json:
         given = [short_name(path.name) for path in files.chosen]  # they are finished in another order
         rows.sort(key=lambda row: given.index(row["filename"]) if row["filename"] in given else len(given))

@@ -10,15 +10,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from pdfqa_core.cli import progress
+from pdfqa_core.cli import terminal
 from pdfqa_core.cli.options import add_common, settings_of, workspace_of
 from pdfqa_core.errors import StoppedError, UsageError
 from pdfqa_core.llm.catalogue import CatalogueEntry, entry, is_path, on_disk
 from pdfqa_core.llm.download import download, partial_bytes
 from pdfqa_core.models import EncoderFile, LanguageModel, ModelFile, ModelFiles, TrainedModel
-from pdfqa_core.models.encoder_files import encoder_entry, fetch_encoder, is_encoder
-from pdfqa_core.settings import Settings
-from pdfqa_core.settings_sources import models_path
+from pdfqa_core.models.files import encoder_entry, fetch_encoder, is_encoder
+from pdfqa_core.settings import Settings, models_path
 from pdfqa_core.types import Progress
 
 USUAL = 10_000_000  # bytes a second that the announced time is for
@@ -64,11 +63,18 @@ def run_list(arguments: argparse.Namespace) -> int:
     active = "" if llm.engine == "openai" else llm.model
     if arguments.json:
         rows = [_row(one, one.name == active, files.expected_speed(one.size)) for one in found]
-        print(json.dumps({
-            "machine": {"memory": machine.total, "free": machine.free, "cores": cores}, "folder": str(files.folder),
-            "models": rows, "encoders": [_encoder_row(one, settings.retrieval.embedding_model) for one in encoders],
-            "trained": [_trained_row(one, settings) for one in files.encoders.trained()],
-        }, ensure_ascii=False))  # fmt: skip
+        print(
+            json.dumps(
+                {
+                    "machine": {"memory": machine.total, "free": machine.free, "cores": cores},
+                    "folder": str(files.folder),
+                    "models": rows,
+                    "encoders": [_encoder_row(one, settings.retrieval.embedding_model) for one in encoders],
+                    "trained": [_trained_row(one, settings) for one in files.encoders.trained()],
+                },
+                ensure_ascii=False,
+            )
+        )
         return 0
     width = max(len(one.name) for one in found if not one.added)
     for one in found:
@@ -103,18 +109,32 @@ def _row(one: ModelFile, active: bool, expected: float | None) -> dict[str, Any]
 def _encoder_row(one: EncoderFile, used: str) -> dict[str, Any]:
     entry = one.entry
     return {
-        "name": entry.name, "title": entry.title, "size": entry.size, "multilingual": entry.multilingual,
-        "languages": entry.languages, "licence": entry.licence, "path": one.path, "here": bool(one.path),
-        "partial": one.partial, "active": entry.name == used,
-    }  # fmt: skip
+        "name": entry.name,
+        "title": entry.title,
+        "size": entry.size,
+        "multilingual": entry.multilingual,
+        "languages": entry.languages,
+        "licence": entry.licence,
+        "path": one.path,
+        "here": bool(one.path),
+        "partial": one.partial,
+        "active": entry.name == used,
+    }
 
 
 def _trained_row(one: TrainedModel, settings: Settings) -> dict[str, Any]:
     record, active = one.record, getattr(settings.retrieval, one.setting) == one.name
     return {
-        "name": one.name, "kind": record.kind, "size": one.size, "setting": one.setting, "base": record.base,
-        "licence": record.base_licence, "path": one.path, "helped": record.helped, "active": active,
-    }  # fmt: skip
+        "name": one.name,
+        "kind": record.kind,
+        "size": one.size,
+        "setting": one.setting,
+        "base": record.base,
+        "licence": record.base_licence,
+        "path": one.path,
+        "helped": record.helped,
+        "active": active,
+    }
 
 
 def _print_trained(files: ModelFiles, settings: Settings) -> None:
@@ -126,8 +146,10 @@ def _print_trained(files: ModelFiles, settings: Settings) -> None:
         row = _trained_row(one, settings)
         said = "" if row["helped"] else "; training did not help"
         mark = "*" if row["active"] else " "
-        print(f"{mark} {one.name}  {one.size / 1e6:,.0f} MB  {row['kind']} (--{one.setting.replace('_', '-')}){said}",
-              file=sys.stderr)  # fmt: skip
+        print(
+            f"{mark} {one.name}  {one.size / 1e6:,.0f} MB  {row['kind']} (--{one.setting.replace('_', '-')}){said}",
+            file=sys.stderr,
+        )
 
 
 def run_download(arguments: argparse.Namespace) -> int:
@@ -163,7 +185,7 @@ def _download_encoder(arguments: argparse.Namespace) -> int:
         stopped.hint = "The same command goes on from there."
         raise stopped from None
     finally:
-        progress.clear()
+        terminal.clear()
     if arguments.json:
         row = {"name": chosen.name, "path": str(path), "seconds": round(time.monotonic() - began, 3)}
         print(json.dumps(row, ensure_ascii=False))
@@ -181,11 +203,11 @@ def run_prepare(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments)
     found = _files(arguments).encoders.find(settings.retrieval.embedding_model)
     encoder = Encoder(found, graphs=graphs_path(settings.llm))
-    progress.show(Progress(Encoders.PREPARING))
+    terminal.show(Progress(Encoders.PREPARING))
     try:
         made = encoder.made
     finally:
-        progress.clear()
+        terminal.clear()
     assert made is not None
     if arguments.json:
         print(json.dumps({"name": encoder.name, "form": encoder.form, **asdict(made)}, ensure_ascii=False))
@@ -214,12 +236,12 @@ def _fetched(chosen: CatalogueEntry, files: ModelFiles, *, quiet: bool) -> Path:
         stopped.hint = "The same command goes on from there."
         raise stopped from None
     finally:
-        progress.clear()
+        terminal.clear()
 
 
 def _announced(chosen: CatalogueEntry, size: int) -> str:
     """Return what will be fetched, from where, and how long that takes."""
-    time_needed = f"{progress.duration(size / USUAL)} at {USUAL / 1e6:.0f} MB/s"
+    time_needed = f"{terminal.duration(size / USUAL)} at {USUAL / 1e6:.0f} MB/s"
     lines = [
         f"Downloading {chosen.title}: {size / 1e6:,.0f} MB, {time_needed}.",
         f"It is under the {chosen.licence} licence{', see ' + chosen.accept if chosen.accept else ''}.",
@@ -234,7 +256,7 @@ def _show(step: Progress) -> None:
     left = step.total - step.done
     speed = f", {left / step.seconds_left / 1e6:.1f} MB/s" if step.seconds_left and left else ""
     words = f"{step.phase}, {step.done / 1e6:,.0f} of {step.total / 1e6:,.0f} MB{speed}" if step.total else step.phase
-    progress.show(Progress(words, seconds_left=step.seconds_left))
+    terminal.show(Progress(words, seconds_left=step.seconds_left))
 
 
 def run_add(arguments: argparse.Namespace) -> int:

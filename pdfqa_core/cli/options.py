@@ -3,14 +3,71 @@
 from __future__ import annotations
 
 import argparse
+import os
 import types
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Union, get_args, get_origin
 
-from pdfqa_core.looks import Looks
-from pdfqa_core.services import LOCAL_OWNER, Services, strategies
-from pdfqa_core.settings import Settings, SettingsGroup, load
-from pdfqa_core.settings_sources import read_settings, workspace_path
+from pdfqa_core.errors import UsageError
+from pdfqa_core.services import LOCAL_OWNER, Services, recipes
+from pdfqa_core.settings import Looks, Settings, SettingsGroup, load, read_settings, workspace_path
+from pdfqa_core.whole_files import cannot_write, unfinished
+
+# ----------------------------------------------------------------------------------------------------
+# Files that commands write: whole or not at all. Those of the workspace are the user's alone.
+
+ALONE = 0o077  # what the group and everybody else may not do
+
+
+@dataclass(frozen=True, slots=True)
+class _Usual:
+    """What the user's own umask takes away, and where it does not hold."""
+
+    umask: int
+    private: Path
+
+
+_usual: list[_Usual] = []
+
+
+@contextmanager
+def private_files(workspace: Path) -> Iterator[None]:
+    """Have everything that is made within the block be the user's alone: files 0600, folders 0700.
+
+    But for what `write_file` writes elsewhere than in the workspace.
+    """
+    _usual.append(_Usual(os.umask(ALONE), workspace.resolve()))
+    try:
+        yield
+    finally:
+        os.umask(_usual.pop().umask)
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file, its folder too: whole or not at all.
+
+    Outside of the workspace the user's umask says who may read it. Raises UsageError for a folder, StorageError
+    where the file cannot be written.
+    """
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder.", "Name a file.")
+    new = [one for one in path.parents if not one.exists()]
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with unfinished(path) as draft:
+            draft.write_bytes(data)
+        if _usual and not path.resolve().is_relative_to(_usual[-1].private):
+            path.chmod(0o666 & ~_usual[-1].umask)
+            for folder in new:
+                folder.chmod(0o777 & ~_usual[-1].umask)
+    except OSError as error:
+        raise cannot_write(path, error, "It is not there, or as it was before.", "Choose another place.") from error
+
+
+# ----------------------------------------------------------------------------------------------------
 
 
 def add_common(parser: argparse.ArgumentParser) -> None:
@@ -25,9 +82,12 @@ def add_questions(parser: argparse.ArgumentParser, *, conversation: bool = False
         "--document", action="append", default=[], metavar="NAME", help="only in this file (repeatable)"
     )
     parser.add_argument(
-        "--collection", action="append", default=[], metavar="NAME",
+        "--collection",
+        action="append",
+        default=[],
+        metavar="NAME",
         help="only in the documents of this collection (repeatable; see: pdfqa collections)",
-    )  # fmt: skip
+    )
     if conversation:
         parser.add_argument("--conversation", default="", metavar="ID", help="go on in this conversation")
 
@@ -66,8 +126,8 @@ def add_settings(parser: argparse.ArgumentParser, *sections: str) -> None:
 
 def _strategies(look: Looks) -> str:
     """Return what can be chosen, in words; empty where a setting names no strategy."""
-    names = strategies.names(look.of, look.without) if look.of else ()
-    return "".join(f" {name}: {strategies.REGISTRIES[look.of].words(name)}." for name in names)
+    names = recipes.names(look.of, look.without) if look.of else ()
+    return "".join(f" {name}: {recipes.REGISTRIES[look.of].words(name)}." for name in names)
 
 
 def _plain(annotation: object) -> type:

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pdfqa_core.cli import progress
+from pdfqa_core.cli import terminal
 from pdfqa_core.cli.extract import HINTS
 from pdfqa_core.cli.ingest import add_password, password_of
 from pdfqa_core.cli.options import add_common, add_settings, settings_of
@@ -35,14 +35,22 @@ def run(arguments: argparse.Namespace) -> int:
     if not path.is_file():
         raise UsageError(f"There is no such file: {path}.", "Check the path.")
     password = password_of(arguments)
-    result = read_pdf(path, settings_of(arguments).extraction, password, progress.show)
-    progress.clear()
+    result = read_pdf(path, settings_of(arguments).extraction, password, terminal.show)
+    terminal.clear()
     if not result.state.usable:
         raise DocumentError(result.state, result.reason, HINTS.get(result.state, ""))
     document = Document(
-        "", result.title, path.name, result.page_count, datetime.now(UTC), "", result.state, result.reason,
-        pages_without_text=result.pages_without_text, authors=result.authors,
-    )  # fmt: skip
+        "",
+        result.title,
+        path.name,
+        result.page_count,
+        datetime.now(UTC),
+        "",
+        result.state,
+        result.reason,
+        pages_without_text=result.pages_without_text,
+        authors=result.authors,
+    )
     found = overview(document, result.pages, read_properties(path, password=password).outline)
     print(json.dumps(_row(found), ensure_ascii=False) if arguments.json else _text(found))
     return 0
@@ -51,10 +59,14 @@ def run(arguments: argparse.Namespace) -> int:
 def _row(found: Overview) -> dict[str, object]:
     document = found.document
     return {
-        "file": document.filename, "title": document.title, "authors": found.authors, "pages": document.page_count,
+        "file": document.filename,
+        "title": document.title,
+        "authors": found.authors,
+        "pages": document.page_count,
         "contents_from": "bookmarks" if found.bookmarks else "headings",
-        "contents": [asdict(entry) for entry in found.contents], "pictures": list(found.pictures),
-    }  # fmt: skip
+        "contents": [asdict(entry) for entry in found.contents],
+        "pictures": list(found.pictures),
+    }
 
 
 def _text(found: Overview) -> str:

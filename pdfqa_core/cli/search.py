@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 
-from pdfqa_core.cli import progress
+from pdfqa_core.cli import terminal
 from pdfqa_core.cli.options import add_common, add_questions, add_settings, scope_of, settings_of, workspace_of
-from pdfqa_core.exports.answer_rows import hit_row
+from pdfqa_core.exports.frames import hit_row
 from pdfqa_core.retrieval import page_range
 from pdfqa_core.services import LOCAL_OWNER, Services
 
@@ -32,8 +32,8 @@ def run(arguments: argparse.Namespace) -> int:
         services.documents.require_documents(LOCAL_OWNER)
         scope = services.collections.searched(LOCAL_OWNER, scope_of(services, arguments)).document_ids
         for step in services.indexes.build(LOCAL_OWNER, settings):
-            progress.show(step)
-        progress.clear()
+            terminal.show(step)
+        terminal.clear()
         hits = services.indexes.search(
             LOCAL_OWNER, arguments.question, settings, document_ids=scope, pages=arguments.pages
         )

@@ -50,12 +50,12 @@ def serve(workspace: Path, settings: Settings) -> None:
     password = os.environ.get(PASSWORD, "")
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
     from pdfqa_core.services import Services
-    from pdfqa_core.services.freed_memory import share_pools
+    from pdfqa_core.services.housekeeping import share_pools
 
     share_pools()  # before the page brings pandas
-    from pdfqa_core.ui import build_page, launch, temporary
+    from pdfqa_core.ui import build_page, downloads, launch
+    from pdfqa_core.ui.gate import SHORTEST
     from pdfqa_core.ui.mcp_tools import PATH as MCP_PATH
-    from pdfqa_core.ui.sign_in import SHORTEST
 
     if password and len(password) < SHORTEST:
         raise UsageError(f"The password in {PASSWORD} is too short.", f"Take {SHORTEST} characters or more.")
@@ -63,7 +63,7 @@ def serve(workspace: Path, settings: Settings) -> None:
         _check_open(settings.server, password, accounts=False)  # before a workspace is made
     if os.name == "posix":
         os.umask(0o077)  # what is written is this user's alone
-    os.environ["GRADIO_TEMP_DIR"] = str(temporary.uploads())
+    os.environ["GRADIO_TEMP_DIR"] = str(downloads.uploads())
     try:
         with _until_told() as told, Services.open(workspace, settings) as services:
             _check_open(settings.server, password, accounts=services.accounts.any())
@@ -79,7 +79,7 @@ def serve(workspace: Path, settings: Settings) -> None:
             services.close()
             _leave()
     finally:
-        temporary.remove()
+        downloads.remove()
 
 
 def _check_open(server: ServerSettings, password: str, *, accounts: bool) -> None:
@@ -138,9 +138,9 @@ def _end_in_time() -> None:
 
 def _leave() -> NoReturn:
     """End the process now: taking the loaded libraries apart in order would take seconds more."""
-    from pdfqa_core.ui import temporary
+    from pdfqa_core.ui import downloads
 
-    temporary.remove()
+    downloads.remove()
     logging.shutdown()
     sys.stdout.flush()
     os._exit(0)

@@ -8,21 +8,89 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import textwrap
 from collections import Counter
 from pathlib import Path
 
-from pdfqa_core.cli import progress
-from pdfqa_core.cli.files import write_file
-from pdfqa_core.cli.interrupt import stopping
-from pdfqa_core.cli.options import add_common, add_questions, add_settings, scope_of, settings_of, workspace_of
-from pdfqa_core.cli.review import review
+from pdfqa_core.cli import terminal
+from pdfqa_core.cli.options import (
+    add_common,
+    add_questions,
+    add_settings,
+    scope_of,
+    settings_of,
+    workspace_of,
+    write_file,
+)
+from pdfqa_core.cli.terminal import stopping
 from pdfqa_core.errors import UsageError
-from pdfqa_core.protocols.examples import read_pairs
+from pdfqa_core.protocols.answer_files import read_pairs
 from pdfqa_core.services import LOCAL_OWNER, Outcome, Services, SyntheticQuestion
 from pdfqa_core.services.synthesis import MOST_EXAMPLES, USUAL_EXAMPLES, Advice, Made, SynthesisPlan, SynthesisResult
 from pdfqa_core.settings import Settings
 from pdfqa_core.synthesis import FEW_SHOT, KINDS, RULES, Example
 from pdfqa_core.types import Progress
+
+# ----------------------------------------------------------------------------------------------------
+# Looking over synthetic questions on a terminal, one after the other, by a letter each.
+
+KEYS = {"a": Outcome.ACCEPTED, "r": Outcome.REJECTED}
+ASKED = "[a]ccept, [r]eject, [e]dit, [s]kip, [b]ack, [q]uit: "
+WIDTH = 100  # columns of a passage
+
+
+def review(services: Services) -> int:
+    """Show each question that nobody has decided about; store every decision before the next one is shown.
+
+    The end of the input ends it, too. Back returns to the question before, whatever was decided about it.
+    """
+    waiting = services.synthesis.list(LOCAL_OWNER, [Outcome.NEW])
+    names = services.documents.filenames(LOCAL_OWNER)
+    decided: dict[str, Outcome] = {}
+    place = 0
+    while place < len(waiting):
+        one = waiting[place]
+        print(f"\n{place + 1} of {len(waiting)} · {names.get(one.document_id, '')}, {_pages(one)} · {one.kind}")
+        print(textwrap.indent(textwrap.fill(one.passage, WIDTH), "  "))
+        print(f"\n{one.text}")
+        letter = _typed(ASKED).strip().casefold()[:1]
+        if letter == "q":
+            break
+        if letter == "b":
+            place = max(0, place - 1)
+            continue
+        if letter == "e":
+            text = _typed("question: ").strip()
+            if not text:
+                continue
+            services.synthesis.decide(LOCAL_OWNER, one.id, Outcome.ACCEPTED, text)
+            decided[one.id] = Outcome.ACCEPTED
+        elif letter in KEYS:
+            services.synthesis.decide(LOCAL_OWNER, one.id, KEYS[letter])
+            decided[one.id] = KEYS[letter]
+        elif letter != "s":
+            continue
+        place += 1
+    counts = Counter(decided.values())
+    left = len(waiting) - len(decided)
+    print(f"\n{counts[Outcome.ACCEPTED]} accepted, {counts[Outcome.REJECTED]} rejected, {left} left")
+    return 0
+
+
+def _typed(prompt: str) -> str:
+    """Return what is typed; "q" at the end of the input."""
+    try:
+        return input(prompt)
+    except EOFError:
+        return "q"
+
+
+def _pages(one: SyntheticQuestion) -> str:
+    pages = sorted({span.page for span in one.spans})
+    return f"p. {pages[0]}" if len(pages) == 1 else f"p. {pages[0]}–{pages[-1]}"
+
+
+# ----------------------------------------------------------------------------------------------------
 
 FORMS = ("jsonl", "beir")
 LIVING = (Outcome.NEW, Outcome.ACCEPTED)
@@ -33,27 +101,39 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     plan = SynthesisPlan()
     command = subparsers.add_parser("synthesize", help="make questions of the documents", description=__doc__)
     command.add_argument(
-        "--kind", choices=KINDS, default=plan.kind,
+        "--kind",
+        choices=KINDS,
+        default=plan.kind,
         help=f"zero-shot and few-shot ask the language model; rules need none (default: {plan.kind})",
-    )  # fmt: skip
+    )
     command.add_argument(
-        "--passages", type=int, default=plan.per_document, metavar="N",
+        "--passages",
+        type=int,
+        default=plan.per_document,
+        metavar="N",
         help=f"passages drawn from each document, 0 takes all (default: {plan.per_document})",
-    )  # fmt: skip
+    )
     command.add_argument(
-        "--questions", type=int, default=plan.per_passage, metavar="N",
+        "--questions",
+        type=int,
+        default=plan.per_passage,
+        metavar="N",
         help=f"questions of each passage (default: {plan.per_passage})",
-    )  # fmt: skip
+    )
     command.add_argument(
-        "--examples", type=Path, metavar="FILE",
+        "--examples",
+        type=Path,
+        metavar="FILE",
         help='for few-shot: JSON lines {"question", "passage"} (default: the questions accepted first, then examples '
         "that come with the program)",
-    )  # fmt: skip
+    )
     command.add_argument(
-        "--shots", type=int, metavar="K",
+        "--shots",
+        type=int,
+        metavar="K",
         help=f"for few-shot: how many examples are shown, at most {MOST_EXAMPLES} (default: {USUAL_EXAMPLES}, or all "
         "of --examples)",
-    )  # fmt: skip
+    )
     command.add_argument(
         "--output", type=Path, metavar="PATH", help="write the questions: a file, or a folder with --format beir"
     )
@@ -63,9 +143,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         action="store_true",
         help="show each new question with its passage and ask for a letter: accept, reject, edit; make nothing",
     )
-    command.add_argument(
-        "--accepted", action="store_true", help="write only what a person accepted, and make nothing"
-    )  # fmt: skip
+    command.add_argument("--accepted", action="store_true", help="write only what a person accepted, and make nothing")
     add_questions(command)
     add_common(command)
     add_settings(command, "extraction", "chunking", "retrieval", "llm")
@@ -89,12 +167,17 @@ def run(arguments: argparse.Namespace) -> int:
         names = services.documents.filenames(LOCAL_OWNER)
     rows = [
         {
-            "id": one.id, "question": one.text, "filename": names.get(one.document_id, ""),
-            "pages": sorted({span.page for span in one.spans}), "kind": one.kind, "model": one.model,
-            "outcome": one.outcome.value, "reason": one.reason,
+            "id": one.id,
+            "question": one.text,
+            "filename": names.get(one.document_id, ""),
+            "pages": sorted({span.page for span in one.spans}),
+            "kind": one.kind,
+            "model": one.model,
+            "outcome": one.outcome.value,
+            "reason": one.reason,
         }
         for one in made
-    ]  # fmt: skip
+    ]
     if arguments.json:
         print(json.dumps({"questions": rows, **_counts(result), "written": written}, ensure_ascii=False))
         return 0
@@ -118,15 +201,15 @@ def _made(
     with stopping(services):
         for event in services.synthesis.make(LOCAL_OWNER, plan, settings):
             if isinstance(event, Progress):
-                progress.show(event)
+                terminal.show(event)
             elif isinstance(event, Made):
                 made += event.questions
             elif isinstance(event, Advice):
-                progress.clear()
+                terminal.clear()
                 print(f"{event.words} (--kind {RULES})", file=sys.stderr)
             else:
                 result = event
-    progress.clear()
+    terminal.clear()
     return made, result
 
 
@@ -135,7 +218,7 @@ def _plan(services: Services, arguments: argparse.Namespace, settings: Settings)
     scope = services.collections.searched(LOCAL_OWNER, scope_of(services, arguments)).document_ids
     return SynthesisPlan(
         arguments.kind, arguments.passages, arguments.questions, settings.llm.seed, examples, tuple(scope)
-    )  # fmt: skip
+    )
 
 
 def _examples(services: Services, arguments: argparse.Namespace) -> tuple[Example, ...]:
@@ -173,9 +256,12 @@ def _counts(result: SynthesisResult | None) -> dict[str, object]:
     if result is None:
         return {}
     return {
-        "passages": result.passages, "done_before": result.done_before, "outcomes": dict(result.outcomes),
-        "reasons": dict(result.reasons), "notes": list(result.notes),
-    }  # fmt: skip
+        "passages": result.passages,
+        "done_before": result.done_before,
+        "outcomes": dict(result.outcomes),
+        "reasons": dict(result.reasons),
+        "notes": list(result.notes),
+    }
 
 
 def _said(result: SynthesisResult) -> str:

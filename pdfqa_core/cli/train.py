@@ -12,9 +12,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, get_args
 
-from pdfqa_core.cli import progress
-from pdfqa_core.cli.interrupt import stopping
+from pdfqa_core.cli import terminal
 from pdfqa_core.cli.options import add_common, add_questions, add_settings, scope_of, settings_of, workspace_of
+from pdfqa_core.cli.terminal import stopping
 from pdfqa_core.metrics.statistics import Summary
 from pdfqa_core.models import TrainedModel
 from pdfqa_core.protocols.gold import read_gold
@@ -50,44 +50,62 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     )
     command.add_argument("--name", default="", help="of the model to be (default: my-KIND, the first free one)")
     command.add_argument(
-        "--base", default="", metavar="MODEL",
+        "--base",
+        default="",
+        metavar="MODEL",
         help="folder, hub name or name of the model to start from (default: what the settings name)",
-    )  # fmt: skip
+    )
     for option, (name, kind, text) in _NUMBERS.items():
         command.add_argument(
-            f"--{option}", type=kind, default=getattr(usual, name), metavar="N",
+            f"--{option}",
+            type=kind,
+            default=getattr(usual, name),
+            metavar="N",
             help=f"{text} (default: {getattr(usual, name):g})",
-        )  # fmt: skip
+        )
     command.add_argument(
-        "--precision", choices=get_args(Precision), default=usual.precision,
+        "--precision",
+        choices=get_args(Precision),
+        default=usual.precision,
         help="bf16 computes with 16 bits and is slow where the processor has none; auto takes it where it has "
         f"(default: {usual.precision})",
-    )  # fmt: skip
+    )
     command.add_argument(
-        "--among", type=int, default=plan.k, metavar="N",
+        "--among",
+        type=int,
+        default=plan.k,
+        metavar="N",
         help="hard negatives are of the retriever's first N hits; a question whose passage neither the new model nor "
         f"the retriever has among its first N is dropped after a round (default: {plan.k})",
-    )  # fmt: skip
+    )
     command.add_argument(
-        "--margin", type=float, default=plan.margin, metavar="SHARE",
+        "--margin",
+        type=float,
+        default=plan.margin,
+        metavar="SHARE",
         help="a hit that scores above this share of the right passage's score is no negative; 0: all are "
         f"(default: {plan.margin:g})",
-    )  # fmt: skip
+    )
     command.add_argument(
         "--teacher", default="", metavar="MODEL", help="cross-encoder that scores for --margin (default: the retriever)"
     )
     command.add_argument(
-        "--held-out", type=float, default=plan.held_out, metavar="SHARE",
+        "--held-out",
+        type=float,
+        default=plan.held_out,
+        metavar="SHARE",
         help=f"share of the questions whose documents are held out (default: {plan.held_out:g})",
-    )  # fmt: skip
+    )
     command.add_argument("--unreviewed", action="store_true", help="train with questions nobody has looked at too")
     command.add_argument("--device", default="", help="cpu, cuda, … (default: a GPU where there is one)")
     command.add_argument("--restart", action="store_true", help="forget a run of this name that was stopped")
     command.add_argument("--estimate", action="store_true", help="tell what training would take, and train nothing")
     command.add_argument(
-        "--evaluate", type=Path, metavar="FILE",
+        "--evaluate",
+        type=Path,
+        metavar="FILE",
         help="score the model before and after on these questions too; none may be made of what it was trained on",
-    )  # fmt: skip
+    )
     add_questions(command)
     add_common(command)
     add_settings(command, "extraction", "chunking", "retrieval")
@@ -116,11 +134,11 @@ def run(arguments: argparse.Namespace) -> int:
                 LOCAL_OWNER, gold, systems, document_ids=plan.document_ids
             ):
                 if isinstance(found, Progress):
-                    progress.show(found)
+                    terminal.show(found)
                 else:
                     evaluated = compared_on(found)
             model = services.training.note_people(model, gold.name, evaluated)
-    progress.clear()
+    terminal.clear()
     if arguments.json:
         print(json.dumps(_object(prepared, model, evaluated), ensure_ascii=False))
     elif model is not None:
@@ -132,22 +150,30 @@ def _plan(services: Services, arguments: argparse.Namespace, settings: Settings)
     scope = services.collections.searched(LOCAL_OWNER, scope_of(services, arguments)).document_ids
     numbers = {name: getattr(arguments, option.replace("-", "_")) for option, (name, _, _) in _NUMBERS.items()}
     return TrainingPlan(
-        arguments.kind, arguments.name, arguments.base,
+        arguments.kind,
+        arguments.name,
+        arguments.base,
         TrainingSettings(**numbers, precision=arguments.precision, k=settings.retrieval.k),
-        arguments.among, arguments.margin, arguments.teacher, arguments.held_out, arguments.unreviewed,
-        arguments.restart, arguments.device, tuple(scope),
-    )  # fmt: skip
+        arguments.among,
+        arguments.margin,
+        arguments.teacher,
+        arguments.held_out,
+        arguments.unreviewed,
+        arguments.restart,
+        arguments.device,
+        tuple(scope),
+    )
 
 
 def _show(event: object, *, quiet: bool) -> None:
     """Show what happens: on a terminal a line that changes, and what stays where no JSON is wanted."""
     if isinstance(event, Progress):
-        progress.show(event)
+        terminal.show(event)
     elif isinstance(event, Step):
         left = (event.steps - event.step) * event.seconds
-        progress.show(Progress(f"round {event.round}, loss {event.loss:.3f}, step", event.step, event.steps, left))
+        terminal.show(Progress(f"round {event.round}, loss {event.loss:.3f}, step", event.step, event.steps, left))
     elif not quiet:
-        progress.clear()
+        terminal.clear()
         if isinstance(event, Prepared):
             print(_prepared(event))
         elif isinstance(event, Scored):
@@ -165,17 +191,21 @@ def _prepared(event: Prepared) -> str:
     found = event.estimate
     counts = f"{event.questions} questions to train on with {event.negatives} hard negatives, {event.held_out} held out"
     sizes = f"{found.memory / 1e9:.1f} GB of memory and {found.disk / 1e9:.1f} GB of disk"
-    time = f"At most {progress.duration(found.seconds)}, {sizes}. Ctrl-C stops it; the same command goes on from there."
+    time = f"At most {terminal.duration(found.seconds)}, {sizes}. Ctrl-C stops it; the same command goes on from there."
     return "\n".join([f"{event.name}: {counts}; {event.passages} passages", time, *event.notes])
 
 
 def _object(prepared: Prepared | None, model: TrainedModel | None, evaluated: Mapping[str, Row]) -> dict[str, Any]:
     assert prepared is not None
     told = {
-        "name": prepared.name, "questions": prepared.questions, "held_out": prepared.held_out,
-        "passages": prepared.passages, "negatives": prepared.negatives, "estimate": asdict(prepared.estimate),
+        "name": prepared.name,
+        "questions": prepared.questions,
+        "held_out": prepared.held_out,
+        "passages": prepared.passages,
+        "negatives": prepared.negatives,
+        "estimate": asdict(prepared.estimate),
         "notes": list(prepared.notes),
-    }  # fmt: skip
+    }
     if model is None:
         return told
     record = model.record
@@ -184,12 +214,14 @@ def _object(prepared: Prepared | None, model: TrainedModel | None, evaluated: Ma
         "rounds": [asdict(one) for one in record.rounds],
         "losses": [loss for _, _, loss in record.losses],
         "scores": {name: asdict(one) for name, one in record.compared.items()},
-        "helped": record.helped, "warning": record.warning, "seconds": round(record.seconds, 1),
+        "helped": record.helped,
+        "warning": record.warning,
+        "seconds": round(record.seconds, 1),
         "evaluated": {
             name: dict(zip(("before", "after", "difference"), map(asdict, row), strict=True))
             for name, row in evaluated.items()
         },
-    }  # fmt: skip
+    }
 
 
 def _said(model: TrainedModel, evaluated: Mapping[str, Row]) -> str:

@@ -124,8 +124,10 @@ class RayCluster:
         options: dict[str, Any] = {"address": self.address, "log_to_driver": False, "configure_logging": False}
         if self.address == LOCAL:
             options |= {
-                "num_cpus": self._cpus, "object_store_memory": self._memory, "include_dashboard": False,
-            }  # fmt: skip
+                "num_cpus": self._cpus,
+                "object_store_memory": self._memory,
+                "include_dashboard": False,
+            }
         failed: list[BaseException] = []
         joined = threading.Event()
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pdfqa_core.exports.frames import latex_escape
-from pdfqa_core.extraction.layout.titles import choose_authors, stated_title
+from pdfqa_core.extraction.layout.outline import choose_authors, stated_title
 from pdfqa_core.extraction.process.properties import FileProperties
 
 _MADE = re.compile(r"(?:D:)?((?:19|20)\d\d)(\d\d)?(\d\d)?(\d{6})?")

@@ -139,8 +139,14 @@ def _page(page: Page) -> dict[str, Any]:
     seen = _without_hidden(page)
     blocks = [(block, seen.text[block.start : block.end]) for block in seen.blocks]
     return {
-        "number": page.number, "label": page.label, "width": page.width, "height": page.height,
-        "source": page.source, "confidence": page.confidence, "warnings": list(page.warnings), "text": seen.text,
+        "number": page.number,
+        "label": page.label,
+        "width": page.width,
+        "height": page.height,
+        "source": page.source,
+        "confidence": page.confidence,
+        "warnings": list(page.warnings),
+        "text": seen.text,
         "lines": [
             {"text": seen.text[line.start : line.end], "start": line.start, "end": line.end, "box": list(line.box)}
             for line in seen.lines
@@ -156,7 +162,9 @@ def _page(page: Page) -> dict[str, Any]:
         ],
         "tables": [
             {
-                "start": block.start, "end": block.end, "box": _around(seen, block),
+                "start": block.start,
+                "end": block.end,
+                "box": _around(seen, block),
                 "rows": [
                     [{"text": cell.text, "box": list(cell.box) if cell.box else None} for cell in row]
                     for row in table_cells(seen, block)
@@ -166,7 +174,7 @@ def _page(page: Page) -> dict[str, Any]:
             if block.kind is BlockKind.TABLE
         ],
         "hidden": [{"text": text, "box": box} for text, box in hidden],
-    }  # fmt: skip
+    }
 
 
 def _without_hidden(page: Page) -> Page:

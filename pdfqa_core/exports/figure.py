@@ -6,19 +6,138 @@ tell apart; systems differ in hatching and markers too, so that the figure survi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import html
+import io
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import Evaluation, ScoredSystem
-from pdfqa_core.exports.drawing import COLOURS, HATCHES, MARKERS, figure_file, ink, new_figure, page_svg
 from pdfqa_core.exports.table import is_share, measure_of
 from pdfqa_core.metrics.comparison import Comparison, item_values
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+
+# ----------------------------------------------------------------------------------------------------
+# How figures look: colours, lines and texts of all charts, and their bytes as a file or as SVG for a page.
+#
+# Colours are those of Okabe and Ito 2008, which colour-blind readers tell apart; hatches and markers tell series
+# apart on a black-and-white printer.
+
+FORMATS = ("png", "svg", "pdf")  # of files
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9")
+HATCHES = ("", "///", "...", "\\\\\\", "xxx", "ooo")
+MARKERS = ("o", "s", "^", "D", "v", "P")
+_INK, _LINE = "#1c1b1a", "#c9c5be"
+_PAGE_INK, _PAGE_LINE = "#010203", "#040506"  # colours that a page's style sheet replaces
+
+
+def figure_file(kind: str, salt: str, draw: Callable[[], Figure]) -> bytes:
+    """Return what `draw` makes as a file on white, the same for the same figure; `salt` keeps apart what it names.
+
+    `kind` is one of FORMATS; PNG has 200 dots an inch. Raises UsageError for another.
+    """
+    if kind not in FORMATS:
+        raise UsageError(f"Figures are not written as {kind!r}.", f"Choose one of: {', '.join(FORMATS)}.")
+    with _looks(_INK, _LINE):
+        return _written(draw(), kind, salt=salt, ground="white")
+
+
+def page_svg(
+    title: str, prefix: str, draw: Callable[[Axes], None], size: tuple[float, float], *, polar: bool = False
+) -> str:
+    """Return one chart as SVG for a page: ink is `currentColor`, lines are the variable `--line`; `size` in inches.
+
+    `title` names it for screen readers, `prefix` keeps its ids apart from those of the page's other charts.
+    """
+    with _looks(_PAGE_INK, _PAGE_LINE):
+        made = new_figure(*size)
+        draw(made.add_subplot(projection="polar" if polar else None))
+        svg = _written(made, "svg", salt=title).decode()
+    return _for_page(svg, prefix, title)
+
+
+@contextmanager
+def _looks(dark: str, line: str) -> Iterator[None]:
+    """Draw in two colours, names as they are, $ too, and without a warning for each character that the font lacks."""
+    import matplotlib as mpl
+
+    inked = ("text.color", "axes.labelcolor", "axes.titlecolor", "xtick.color", "ytick.color")
+    looks: Any = {
+        **dict.fromkeys(inked, dark),
+        "axes.edgecolor": line,
+        "grid.color": line,
+        "grid.linewidth": 0.6,
+        "axes.facecolor": "none",
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.axisbelow": True,
+        "axes.titlesize": 10.5,
+        "axes.labelsize": 8.5,
+        "xtick.labelsize": 8,
+        "ytick.labelsize": 8,
+        "text.parse_math": False,
+        "axes.formatter.use_mathtext": False,
+    }
+    with mpl.rc_context(looks), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing")
+        yield
+
+
+def ink() -> str:
+    """Return the colour of texts that is set."""
+    import matplotlib as mpl
+
+    return str(mpl.rcParams["text.color"])
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Return an empty figure of this size in inches, for which no window is opened."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    made = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(made)
+    return made
+
+
+def _written(made: Figure, kind: str, *, salt: str, ground: str = "none") -> bytes:
+    """Return the file's bytes on a ground of this colour, the same for the same figure: no date, no random ids."""
+    import matplotlib as mpl
+
+    metadata: Mapping[str, None] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
+    data = io.BytesIO()
+    with mpl.rc_context({"svg.hashsalt": salt, "hatch.linewidth": 0.5, "pdf.fonttype": 42}):
+        made.savefig(
+            data,
+            format=kind,
+            dpi=200,
+            transparent=ground == "none",
+            facecolor=ground,
+            metadata=metadata,
+        )
+    return data.getvalue()
+
+
+def _for_page(svg: str, prefix: str, title: str) -> str:
+    """Return the SVG element alone, its ids unique on the page, named for screen readers, in the page's colours."""
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}", svg)
+    svg = svg.replace("<svg ", f'<svg role="img" aria-label="{html.escape(title)}" ', 1)
+    for colour, name in ((_PAGE_INK, "currentColor"), (_PAGE_LINE, "var(--line)")):
+        svg = svg.replace(colour, name)
+    return svg
+
+
+# ----------------------------------------------------------------------------------------------------
 
 MOST_SYSTEMS = 6
 _SECOND = ("citation", "sp_", "joint", "disambig", "str_em", "dr", "insufficient", "refusal")  # of the second panel
@@ -114,8 +233,10 @@ def legend_names(names: Sequence[str]) -> tuple[str, ...]:
             break
         common += 1
     shorter = [" ".join(one[: len(one) - common]).removesuffix(" over") for one in words] if common else list(names)
-    cut = [one if len(one) <= LONGEST_NAME else f"{one[: LONGEST_NAME // 2]}…{one[-LONGEST_NAME // 2 + 1 :]}"
-           for one in shorter]  # fmt: skip
+    cut = [
+        one if len(one) <= LONGEST_NAME else f"{one[: LONGEST_NAME // 2]}…{one[-LONGEST_NAME // 2 + 1 :]}"
+        for one in shorter
+    ]
     return tuple(cut if len(set(cut)) == len(names) else [f"{n}. {one}" for n, one in enumerate(cut, start=1)])
 
 
@@ -176,15 +297,25 @@ def _bars(axes: Axes, data: _Data, names: Sequence[str], title: str) -> None:
                 axes.text(0.01, y, "not scored", va="center", fontsize=7.5)
                 continue
             axes.barh(
-                y, found.mean, height * 0.86, color=COLOURS[number], hatch=HATCHES[number], edgecolor=ink(),
-                linewidth=0.5, label=data.labels[number] if name == names[0] else None,
-            )  # fmt: skip
+                y,
+                found.mean,
+                height * 0.86,
+                color=COLOURS[number],
+                hatch=HATCHES[number],
+                edgecolor=ink(),
+                linewidth=0.5,
+                label=data.labels[number] if name == names[0] else None,
+            )
             right = found.mean
             if found.low is not None and found.high is not None:
                 axes.errorbar(
-                    found.mean, y, xerr=[[max(0.0, found.mean - found.low)], [max(0.0, found.high - found.mean)]],
-                    color=ink(), capsize=2.5, linewidth=1.1,
-                )  # fmt: skip
+                    found.mean,
+                    y,
+                    xerr=[[max(0.0, found.mean - found.low)], [max(0.0, found.high - found.mean)]],
+                    color=ink(),
+                    capsize=2.5,
+                    linewidth=1.1,
+                )
                 right = found.high
             few = f"  n = {found.n}" if len(counts) > 1 else ""
             axes.text(right + 0.015, y, f"{found.mean:.2f}{few}", va="center", fontsize=7.5, clip_on=False)
@@ -209,9 +340,16 @@ def _distribution(axes: Axes, data: _Data, name: str) -> None:
         counts, _ = np.histogram(values, bins=edges)
         left = edges[:-1] + 0.004 + number * width
         axes.bar(
-            left, counts, width, align="edge", color=COLOURS[number], hatch=HATCHES[number],
-            edgecolor=ink(), linewidth=0.5, label=data.labels[number],
-        )  # fmt: skip
+            left,
+            counts,
+            width,
+            align="edge",
+            color=COLOURS[number],
+            hatch=HATCHES[number],
+            edgecolor=ink(),
+            linewidth=0.5,
+            label=data.labels[number],
+        )
         if values:
             axes.axvline(float(np.mean(values)), color=COLOURS[number], linestyle=(0, (4, 2)), linewidth=1.6)
     axes.set_xlim(0, 1)
@@ -269,9 +407,15 @@ def _profile(axes: Any, data: _Data) -> None:
         means = [data.comparison.cells[system.name][name].summary.mean for name in names]
         values = np.array([np.nan if mean is None else mean for mean in means])
         axes.plot(
-            closed, np.append(values, values[0]), color=COLOURS[number], marker=MARKERS[number], markersize=4.5,
-            linewidth=1.7, linestyle="-" if number % 2 == 0 else (0, (5, 1.5)), label=data.labels[number],
-        )  # fmt: skip
+            closed,
+            np.append(values, values[0]),
+            color=COLOURS[number],
+            marker=MARKERS[number],
+            markersize=4.5,
+            linewidth=1.7,
+            linestyle="-" if number % 2 == 0 else (0, (5, 1.5)),
+            label=data.labels[number],
+        )
         if len(data.systems) == 1 and not np.isnan(values).any():
             axes.fill(closed, np.append(values, values[0]), color=COLOURS[number], alpha=0.15)
     axes.set_theta_offset(np.pi / 2)
@@ -298,9 +442,14 @@ def _dots(axes: Axes, data: _Data) -> None:
             low = found.mean if found.low is None else found.low
             high = found.mean if found.high is None else found.high
             axes.errorbar(
-                x, found.mean, yerr=[[max(0.0, found.mean - low)], [max(0.0, high - found.mean)]], capsize=3,
-                color=COLOURS[number], marker=MARKERS[number], label=data.labels[number] if place == 0 else None,
-            )  # fmt: skip
+                x,
+                found.mean,
+                yerr=[[max(0.0, found.mean - low)], [max(0.0, high - found.mean)]],
+                capsize=3,
+                color=COLOURS[number],
+                marker=MARKERS[number],
+                label=data.labels[number] if place == 0 else None,
+            )
     axes.set_xticks(range(len(data.measures)), [_wrapped(_pretty(name)) for name in data.measures])
     axes.set_xlim(-0.6, len(data.measures) - 0.4)
     axes.set_ylim(0, 1.05)

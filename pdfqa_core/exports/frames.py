@@ -15,10 +15,95 @@ from typing import TYPE_CHECKING, Any
 from pdfqa_core.csv_format import csv_blocks, escape_cell, write_csv
 from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import Evaluation
+from pdfqa_core.json_codec import plain
 from pdfqa_core.metrics.comparison import Comparison
+from pdfqa_core.reading.outcomes import lines_of
+from pdfqa_core.types import Answer, Citation, Conversation, Document, Hit, Turn
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+
+# ----------------------------------------------------------------------------------------------------
+# Answers, hits and citations as JSON objects: the same on the command line, in the API and in its documentation.
+
+
+def turn_row(turn: Turn, documents: Mapping[str, Document]) -> dict[str, Any]:
+    """Return an answered question as it appears in JSON."""
+    answer, names = turn.answer, {one.id: one.filename for one in documents.values()}
+    return {
+        "question": turn.question,
+        "answer": answer.text,
+        "refused": answer.refused,
+        **outcome_row(answer, names),
+        "standalone_question": turn.standalone_question,
+        "citations": [
+            {**place_row(one, names), "verified": one.verified, "number": one.number} for one in answer.citations
+        ],
+        "sentences": [
+            {
+                "text": answer.text[one.start : one.end],
+                "support": one.support.value,
+                "numbers_not_found": [answer.text[start:end] for start, end in one.numbers],
+            }
+            for one in answer.sentences
+        ],
+        "hits": [hit_row(hit, documents) for hit in answer.hits],
+        "seconds": dict(answer.seconds),
+        "model": answer.model,
+        "reader": answer.reader,
+        "confidence": answer.confidence,
+        "signals": dict(answer.signals),
+        "rewriting": answer.rewriting,
+        "notes": list(answer.notes),
+        "stopped": answer.stopped,
+        "turn_id": turn.id,
+    }
+
+
+def conversation_row(conversation: Conversation, names: Mapping[str, str]) -> dict[str, Any]:
+    """Return a conversation as `json_codec` writes it, with `outcome_row` in each answer; `names` are file names."""
+    row: dict[str, Any] = plain(conversation)
+    for turn, told in zip(conversation.turns, row["turns"], strict=True):
+        told["answer"] |= outcome_row(turn.answer, names)
+    return row
+
+
+def outcome_row(answer: Answer, names: Mapping[str, str]) -> dict[str, Any]:
+    """Return what came of a question, and the lines that stand first in an answer that is not sure, or are nearest."""
+    quotes = [place_row(lines, names) for lines in lines_of(answer)]
+    return {
+        "outcome": answer.outcome.value,
+        "quote": quotes[0] if quotes else None,
+        "second_quote": (*quotes, None, None)[1],
+    }
+
+
+def place_row(citation: Citation, names: Mapping[str, str]) -> dict[str, Any]:
+    """Return what is quoted, with its place, as it appears in JSON; no name if the document has been removed."""
+    span = citation.span
+    return {"filename": names.get(span.document_id, ""), "page": span.page, "quote": citation.quote}
+
+
+def hit_row(hit: Hit, documents: Mapping[str, Document]) -> dict[str, Any]:
+    """Return a hit as it appears in JSON."""
+    return {
+        "rank": hit.rank,
+        "score": hit.score,
+        "filename": filename_of(hit.passage.document_id, documents),
+        "document_id": hit.passage.document_id,
+        "pages": list(hit.passage.pages),
+        "text": hit.passage.text,
+        "parts": dict(hit.parts),
+    }
+
+
+def filename_of(document_id: str, documents: Mapping[str, Document]) -> str:
+    """Return the name of a document; empty if it has been removed meanwhile."""
+    return documents[document_id].filename if document_id in documents else ""
+
+
+# ----------------------------------------------------------------------------------------------------
 
 # Kinds of columns, as pandas names them.
 TEXT, NUMBER, COUNT, TRUTH, MOMENT = "string", "Float64", "Int64", "boolean", "datetime64[us, UTC]"
@@ -45,8 +130,13 @@ def frame(columns: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> DataFram
     """Return a frame with these columns, by name their kind; None is a gap, lone surrogates become "?"."""
     import pandas as pd
 
-    clean = ([cell.encode("utf-8", "replace").decode() if isinstance(cell, str) and not cell.isascii() else cell
-              for cell in row] for row in rows)  # fmt: skip
+    clean = (
+        [
+            cell.encode("utf-8", "replace").decode() if isinstance(cell, str) and not cell.isascii() else cell
+            for cell in row
+        ]
+        for row in rows
+    )
     return pd.DataFrame(list(clean), columns=list(columns), dtype=object).astype(dict(columns))
 
 
@@ -104,18 +194,22 @@ def clipboard_text(table: DataFrame) -> str:
     texts = [str(kind) == TEXT for kind in table.dtypes]
     lines = [list(table.columns)]
     for row in _rows(table):
-        lines.append([
-            escape_cell(" ".join(cell.split())) if text else cell for cell, text in zip(row, texts, strict=True)
-        ])  # fmt: skip
+        lines.append(
+            [escape_cell(" ".join(cell.split())) if text else cell for cell, text in zip(row, texts, strict=True)]
+        )
     return "".join("\t".join(line) + "\n" for line in lines)
 
 
 def latex_table(cells: DataFrame, *, caption: str = "", label: str = "", columns: str = "") -> bytes:
     """Return a booktabs table of cells and column names that are LaTeX already; `columns` are their alignments."""
     made = cells.style.hide(axis="index").to_latex(
-        hrules=True, position="t", position_float="centering", caption=caption or None, label=label or None,
+        hrules=True,
+        position="t",
+        position_float="centering",
+        caption=caption or None,
+        label=label or None,
         column_format=columns or "l" * len(cells.columns),
-    )  # fmt: skip
+    )
     return f"% needs \\usepackage{{booktabs}}\n{made}".encode("utf-8", errors="replace")
 
 
@@ -135,8 +229,10 @@ def _tsv(table: DataFrame) -> bytes:
 def _latex(table: DataFrame) -> bytes:
     import pandas as pd
 
-    rows = [[latex_escape(f"{cell:.3f}" if isinstance(cell, float) else _cell(cell)) for cell in row]
-            for row in table.itertuples(index=False, name=None)]  # fmt: skip
+    rows = [
+        [latex_escape(f"{cell:.3f}" if isinstance(cell, float) else _cell(cell)) for cell in row]
+        for row in table.itertuples(index=False, name=None)
+    ]
     columns = "".join("l" if str(kind) in (TEXT, MOMENT) else "r" for kind in table.dtypes)
     return latex_table(pd.DataFrame(rows, columns=[latex_escape(name) for name in table.columns]), columns=columns)
 
@@ -155,8 +251,10 @@ FORMATS = {"csv": "csv", "tsv": "tsv", "latex": "tex", "parquet": "parquet"}  # 
 
 
 def _rows(table: DataFrame) -> Iterable[list[str]]:
-    columns = ([cell if type(cell) is str else _cell(cell) for cell in table.iloc[:, place].tolist()]
-               for place in range(len(table.columns)))  # fmt: skip
+    columns = (
+        [cell if type(cell) is str else _cell(cell) for cell in table.iloc[:, place].tolist()]
+        for place in range(len(table.columns))
+    )
     return map(list, zip(*columns, strict=True)) if len(table.columns) else ()
 
 

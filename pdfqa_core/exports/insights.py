@@ -7,9 +7,7 @@ from dataclasses import dataclass
 
 from pdfqa_core.evaluation_types import Evaluation, ScoredSystem
 from pdfqa_core.exports.table import is_share, measure_of
-from pdfqa_core.metrics.comparison import Comparison, item_values
-from pdfqa_core.metrics.groups import TURN, TYPE, group_means
-from pdfqa_core.metrics.repeats import spreads
+from pdfqa_core.metrics.comparison import TURN, TYPE, Comparison, group_means, item_values, spreads
 
 FEWEST = 3  # questions of a turn or type that a sentence speaks of
 MOST_DESCRIBED = 4  # systems that have sentences of their own
@@ -109,9 +107,15 @@ def _of(system: ScoredSystem) -> Iterator[str]:
     """Yield what a system's items say about its answers, citations and refusals."""
     f1, em, precision, recall, both, missing = (
         item_values(system, name)
-        for name in ("answer_f1", "answer_em", "citation_precision", "citation_recall", "citation_f1",
-                     "insufficient_context_detection")
-    )  # fmt: skip
+        for name in (
+            "answer_f1",
+            "answer_em",
+            "citation_precision",
+            "citation_recall",
+            "citation_f1",
+            "insufficient_context_detection",
+        )
+    )
     scored = [one for one in f1 if one is not None]
     if partly := sum(0 < one < 1 for one in scored):
         yield f"{_of_all(partly, len(scored), 'answers')} are partly right: F1 gives them credit, EM none."
@@ -150,9 +154,10 @@ def _by_group(evaluation: Evaluation) -> Iterator[str]:
     title = measure_of(measure).pretty_name
     for by in (TYPE, TURN):
         groups = [
-            (one.value, one.n, mean) for one in group_means(evaluation, by, measure)
+            (one.value, one.n, mean)
+            for one in group_means(evaluation, by, measure)
             if one.n >= FEWEST and (mean := one.means[system.name].mean) is not None
-        ]  # fmt: skip
+        ]
         if len(groups) < 2:
             continue
         low, high = min(groups, key=lambda one: one[2]), max(groups, key=lambda one: one[2])

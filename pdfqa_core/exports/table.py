@@ -3,14 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import Evaluation
 from pdfqa_core.metrics.base import Description
 from pdfqa_core.metrics.catalogue import measure_named
-from pdfqa_core.metrics.comparison import Cell, Comparison, latency
-from pdfqa_core.metrics.repeats import Spread
+from pdfqa_core.metrics.comparison import Cell, Comparison, Spread, latency
 from pdfqa_core.metrics.statistics import Summary
+
+# ----------------------------------------------------------------------------------------------------
+# Pages that need no other file, from the templates beside this module.
+
+
+def html_page(template: str, **values: Any) -> bytes:
+    """Return a page in UTF-8; texts are escaped, lone surrogates become "?"."""
+    return _environment().get_template(f"{template}.html").render(**values).encode("utf-8", errors="replace")
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("pdfqa_core.exports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+# ----------------------------------------------------------------------------------------------------
 
 _LISTED = 8  # items of a list of wins or losses
 _SHORT = {

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from pdfqa_core.extraction.base import ExtractionOptions, extractors
 from pdfqa_core.extraction.raw_page import RawPage
-from pdfqa_core.extraction.tables.thresholds import DEFAULT, TableThresholds
+from pdfqa_core.extraction.tables.found import DEFAULT, TableThresholds
 from pdfqa_core.extraction.whole import PagewiseExtractor
 from pdfqa_core.types import Page
 

@@ -14,8 +14,18 @@ from typing import Any
 import numpy as np
 import pypdfium2.raw as pdfium
 
-from pdfqa_core.extraction.text.glyphs import Addresses, Flags, Floats, Glyphs, Integers, PageFrame, distinct
-from pdfqa_core.extraction.text.pdfium_calls import argument, cells, quick
+from pdfqa_core.extraction.text.glyphs import (
+    Addresses,
+    Flags,
+    Floats,
+    Glyphs,
+    Integers,
+    PageFrame,
+    argument,
+    cells,
+    distinct,
+    quick,
+)
 
 TEXT, PATH, IMAGE, SHADING, FORM = (
     pdfium.FPDF_PAGEOBJ_TEXT,

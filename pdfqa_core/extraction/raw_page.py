@@ -5,11 +5,42 @@ Knows nothing about PDFs: every part of extraction hands these to the next one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from pdfqa_core.types import BlockKind, Box, Page
+
+# ----------------------------------------------------------------------------------------------------
+# Neighbours put together: things that follow each other, and stretches that overlap. Knows nothing about pages.
+
+T = TypeVar("T")
+N = TypeVar("N", int, float)
+
+
+def grouped(items: Iterable[T], joins: Callable[[list[T], T], bool]) -> list[list[T]]:
+    """Return the items in their order, parted into groups: each `joins` the group before it or begins the next one."""
+    groups: list[list[T]] = []
+    for item in items:
+        if groups and joins(groups[-1], item):
+            groups[-1].append(item)
+        else:
+            groups.append([item])
+    return groups
+
+
+def merged(stretches: Iterable[tuple[N, N]], gap: float = 0.0) -> list[tuple[N, N]]:
+    """Return what stretches (first, last) cover, ascending; those no more than `gap` apart are one."""
+    found: list[tuple[N, N]] = []
+    for first, last in sorted(stretches):
+        if found and first <= found[-1][1] + gap:
+            found[-1] = (found[-1][0], max(last, found[-1][1]))
+        else:
+            found.append((first, last))
+    return found
+
+
+# ----------------------------------------------------------------------------------------------------
 
 ASCENT, DESCENT = 0.76, 0.22  # of the font size: how far a line's box reaches from its baseline
 _LETTER = (612.0, 792.0)  # points

@@ -24,7 +24,7 @@ class PagewiseExtractor:
         from pdfqa_core.extraction.layout.outline import read_outline
         from pdfqa_core.extraction.layout.pages import build_pages
         from pdfqa_core.extraction.open import open_document
-        from pdfqa_core.extraction.process.page_pool import read_pages
+        from pdfqa_core.extraction.process.worker import read_pages
 
         options = self.options
         name = options.filename or path.name

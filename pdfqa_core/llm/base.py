@@ -2,12 +2,122 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
+from pdfqa_core.errors import ModelError, UsageError
 from pdfqa_core.interfaces import LLM
-from pdfqa_core.llm.gpu import Offload
+from pdfqa_core.llm.catalogue import entry, is_path
+from pdfqa_core.llm.hardware import Gpu, Offload, find_gpu
 from pdfqa_core.registry import Registry
+
+# ----------------------------------------------------------------------------------------------------
+# How much a language model is given to read, and in which form: by the model, and by the machine that it runs on.
+
+CORES = 2  # of the machine that the catalogue's numbers of tokens were measured on
+MOST = 4  # times as many tokens are read at most on a faster machine
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """How a model is asked: `prompts` names its family's form, `passages` and `tokens` (0: all) are what it reads."""
+
+    prompts: str = "plain"
+    passages: int = 4
+    tokens: int = 0
+
+
+def profile(
+    engine: str, model: str, threads: int, gpu_layers: int = 0, gpu: Callable[[], Gpu | None] = find_gpu
+) -> Profile:
+    """Return the profile of a model of the catalogue, of a file or of a server.
+
+    The tokens grow with the number of threads; a server, or a GPU that holds the model, reads whole passages.
+    """
+    if engine == "openai":
+        return Profile()
+    try:
+        known = None if is_path(model) else entry(model)
+    except UsageError:
+        known = None
+    found = Profile(known.prompts, known.passages, known.evidence_tokens) if known else Profile(tokens=400)
+    card = gpu() if gpu_layers else None
+    if card is not None and card.holds(known.size if known else _size(model)):
+        return Profile(found.prompts, found.passages)
+    times = min(max(1.0, threads / CORES), MOST)
+    return Profile(found.prompts, found.passages, round(found.tokens * times))
+
+
+def _size(model: str) -> int:
+    try:
+        return Path(model).expanduser().stat().st_size
+    except OSError:  # it is missing, which loading it tells
+        return 0
+
+
+# ----------------------------------------------------------------------------------------------------
+# Probabilities of several possible replies from those of tokens; knows no engine.
+
+AMBIGUOUS = 0.01  # share of the probability above which tokens that begin several choices make the result useless
+
+
+def check_choices(choices: Sequence[str]) -> None:
+    """Raise UsageError unless `choices` are different texts, none of them empty."""
+    if not choices or not all(choice.strip() for choice in choices) or len(set(choices)) < len(choices):
+        raise UsageError(f"{list(choices)} are not choices.", "Give different texts, none of them empty.")
+
+
+def common_length(sequences: Sequence[Sequence[int]]) -> int:
+    """Return how many tokens all sequences begin with."""
+    columns = enumerate(zip(*sequences, strict=False))
+    return next((place for place, column in columns if len(set(column)) > 1), min(map(len, sequences)))
+
+
+def shares_of_sequences(logs: Mapping[str, float], sequences: Mapping[str, Sequence[int]]) -> dict[str, float]:
+    """Return each choice's probability, adding up to 1, from the logarithms `logs` of those of its tokens.
+
+    Where one choice's tokens begin another's, the shorter choice counts without the longer one.
+    """
+    best = max(logs.values())
+    masses: dict[str, float] = {}
+    for choice in sorted(logs, key=lambda choice: -len(sequences[choice])):
+        tokens = sequences[choice]
+        longer = sum(mass for other, mass in masses.items() if sequences[other][: len(tokens)] == tokens)
+        masses[choice] = max(0.0, math.exp(logs[choice] - best) - longer)
+    total = sum(masses.values())
+    return {choice: masses[choice] / total for choice in logs}
+
+
+def shares_of_first_tokens(choices: Sequence[str], tokens: Sequence[tuple[str, float]]) -> dict[str, float]:
+    """Return each choice's probability, adding up to 1, from the likely first tokens and the logarithms of theirs.
+
+    A token belongs to the choice that it begins or that begins with it; spaces before it do not count.
+    Raises ModelError if no token belongs to a choice, or if likely ones belong to several.
+    """
+    masses = dict.fromkeys(choices, 0.0)
+    shared = 0.0
+    for text, log in tokens:
+        word = text.strip()
+        owners = [choice for choice in choices if word and (choice.startswith(word) or word.startswith(choice))]
+        if len(owners) == 1:
+            masses[owners[0]] += math.exp(log)
+        elif owners:
+            shared += math.exp(log)
+    total = sum(masses.values())
+    if shared > AMBIGUOUS * (shared + total):
+        raise ModelError(
+            f"The server's first token does not tell {list(choices)} apart.",
+            "Use choices that begin differently, or the local engine.",
+        )
+    if not total:
+        raise ModelError(f"None of {list(choices)} is among the server's most likely replies.", "Use a larger model.")
+    return {choice: mass / total for choice, mass in masses.items()}
+
+
+# ----------------------------------------------------------------------------------------------------
 
 
 class Engine(LLM, Protocol):

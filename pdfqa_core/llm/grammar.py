@@ -78,8 +78,12 @@ class _Writer:
         self._schema = schema
         self._targets: dict[str, str] = {}
         self._alone: dict[str, Callable[[Any], str]] = {
-            "$ref": self._reference, "const": _dumped, "enum": self._enum, "anyOf": self._any, "oneOf": self._any,
-        }  # fmt: skip
+            "$ref": self._reference,
+            "const": _dumped,
+            "enum": self._enum,
+            "anyOf": self._any,
+            "oneOf": self._any,
+        }
 
     def rule(self, node: Any) -> str:
         """Return what a value that obeys `node` looks like."""

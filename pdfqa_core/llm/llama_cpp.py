@@ -10,25 +10,78 @@ import codecs
 import logging
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from pdfqa_core.background import in_background
 from pdfqa_core.errors import ModelError, StoppedError
 from pdfqa_core.interfaces import GREEDY, Message, Sampling, StopSignal, Stream, Usage
-from pdfqa_core.llm.base import engines
-from pdfqa_core.llm.choice_probabilities import check_choices, common_length, shares_of_sequences
+from pdfqa_core.llm.base import check_choices, common_length, engines, shares_of_sequences
 from pdfqa_core.llm.gguf import read_header
-from pdfqa_core.llm.gpu import AS_MANY, Gpu, Offload, find_gpu, layers_that_fit, with_layers
 from pdfqa_core.llm.grammar import grammar_of
-from pdfqa_core.llm.hardware import default_threads, physical_cores, repacking_pays
+from pdfqa_core.llm.hardware import (
+    AS_MANY,
+    Gpu,
+    Offload,
+    default_threads,
+    find_gpu,
+    layers_that_fit,
+    physical_cores,
+    repacking_pays,
+    with_layers,
+)
 from pdfqa_core.llm.native import BATCH, NativeModel, Sampler
 from pdfqa_core.llm.template import ChatTemplate, template_source
-from pdfqa_core.llm.ticket_lock import TicketLock
 from pdfqa_core.streaming import is_set, result_of
 from pdfqa_core.types import Progress
+
+# ----------------------------------------------------------------------------------------------------
+# First come, first served: the queue for the one language model. Knows nothing about models.
+
+
+class TicketLock:
+    """A fair lock that tells those who wait how many are before them. `tickets` are the one served and those waiting.
+
+    A ticket may be given back by any thread (a generator is sometimes closed by another thread than the one that
+    started it), and giving it back twice does nothing.
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self.tickets: deque[int] = deque()
+        self._numbers = count(1)
+
+    def enter(self) -> int:
+        """Return a new ticket at the end of the queue."""
+        with self._changed:
+            ticket = next(self._numbers)
+            self.tickets.append(ticket)
+            return ticket
+
+    def wait(self, ticket: int, seconds: float) -> int:
+        """Return how many are before `ticket` (0: it is served now); if any, wait at most `seconds` for a change first.
+
+        Raises ValueError if the ticket was given back.
+        """
+        with self._changed:
+            before = self.tickets.index(ticket)
+            if before:
+                self._changed.wait_for(lambda: self.tickets.index(ticket) != before, timeout=seconds)
+            return self.tickets.index(ticket)
+
+    def leave(self, ticket: int) -> None:
+        """Give the ticket back, whether it is served or still waits."""
+        with self._changed:
+            if ticket in self.tickets:
+                self.tickets.remove(ticket)
+                self._changed.notify_all()
+
+
+# ----------------------------------------------------------------------------------------------------
 
 POLL = 0.05  # seconds between two looks at a stop signal
 
@@ -52,18 +105,27 @@ class LlamaCpp:
     parallel = 1
 
     def __init__(
-        self, model: Path | Callable[[], Path], *, name: str = "", context_size: int = 4096, threads: int = 0,
-        gpu_layers: int = 0, batch_size: int = BATCH, chat_template: str = "", repack: bool | None = None,
+        self,
+        model: Path | Callable[[], Path],
+        *,
+        name: str = "",
+        context_size: int = 4096,
+        threads: int = 0,
+        gpu_layers: int = 0,
+        batch_size: int = BATCH,
+        chat_template: str = "",
+        repack: bool | None = None,
         gpu: Callable[[], Gpu | None] = find_gpu,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._template_source = template_source(chat_template)
         self._find = model if callable(model) else lambda: model
         self.name = name or (model.stem if isinstance(model, Path) else "model")
         self.context_size = context_size
         self._wanted: dict[str, Any] = {
-            "context_size": context_size, "batch_size": batch_size,
+            "context_size": context_size,
+            "batch_size": batch_size,
             "repack": repacking_pays() if repack is None else repack,
-        }  # fmt: skip
+        }
         self._threads = threads
         self._gpu_layers, self._gpu = gpu_layers, gpu
         self.offload: Offload | None = None
@@ -122,9 +184,13 @@ class LlamaCpp:
         if gpu and self._gpu_layers == AS_MANY:
             header = read_header(path)
             planned = layers_that_fit(
-                gpu, header.size, header.number("block_count"), header.dimensions, self.context_size,
+                gpu,
+                header.size,
+                header.number("block_count"),
+                header.dimensions,
+                self.context_size,
                 self._wanted["batch_size"],
-            )  # fmt: skip
+            )
 
         threads = self._threads or default_threads()
 
@@ -179,9 +245,14 @@ class LlamaCpp:
     # -------------------------------------------------------------- streams
 
     def stream(
-        self, messages: Sequence[Message], *, max_tokens: int, stop: StopSignal | None = None,
-        schema: Mapping[str, Any] | None = None, sampling: Sampling = GREEDY,
-    ) -> Stream:  # fmt: skip
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        stop: StopSignal | None = None,
+        schema: Mapping[str, Any] | None = None,
+        sampling: Sampling = GREEDY,
+    ) -> Stream:
         """Yield the reply's pieces, with Progress between them, and last one Usage.
 
         Progress("waiting", 0, n): n streams are before this one; Progress("loading NAME", percent, 100);

@@ -97,10 +97,16 @@ class NativeModel:
     """
 
     def __init__(
-        self, path: Path, *, context_size: int, threads: int, gpu_layers: int = 0, batch_size: int = BATCH,
+        self,
+        path: Path,
+        *,
+        context_size: int,
+        threads: int,
+        gpu_layers: int = 0,
+        batch_size: int = BATCH,
         repack: bool = False,
         on_progress: Callable[[float], bool] = lambda share: True,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._lib = lib = library()
         stopped = threading.Event()
 

@@ -12,14 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from pdfqa_core.characters import Pieces
 from pdfqa_core.errors import ModelError, StoppedError, UsageError
 from pdfqa_core.interfaces import GREEDY, Message, Sampling, StopSignal, Stream, Usage
-from pdfqa_core.llm.base import engines
-from pdfqa_core.llm.choice_probabilities import check_choices, shares_of_first_tokens
+from pdfqa_core.llm.base import check_choices, engines, shares_of_first_tokens
 from pdfqa_core.llm.server import RETRIES, Server, StatusError
 from pdfqa_core.streaming import is_set, result_of
-from pdfqa_core.text import without_control_tokens
+from pdfqa_core.text import Pieces, without_control_tokens
 from pdfqa_core.types import Progress
 
 TOP_TOKENS = 20  # servers give no more
@@ -103,9 +101,15 @@ class OpenAICompatible:
     offload = None
 
     def __init__(
-        self, url: str, *, model: str = "", api_key: str = "", context_size: int = 4096, timeout: float = 120.0,
+        self,
+        url: str,
+        *,
+        model: str = "",
+        api_key: str = "",
+        context_size: int = 4096,
+        timeout: float = 120.0,
         retries: int = RETRIES,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.url = base_url(url)
         self.name = model or urlsplit(self.url).netloc
         self.context_size = context_size
@@ -202,9 +206,14 @@ class OpenAICompatible:
     # -------------------------------------------------------------- replies
 
     def stream(
-        self, messages: Sequence[Message], *, max_tokens: int, stop: StopSignal | None = None,
-        schema: Mapping[str, Any] | None = None, sampling: Sampling = GREEDY,
-    ) -> Stream:  # fmt: skip
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        stop: StopSignal | None = None,
+        schema: Mapping[str, Any] | None = None,
+        sampling: Sampling = GREEDY,
+    ) -> Stream:
         """Yield the reply's pieces, Progress while a busy server is waited for, and last one Usage.
 
         A stop is noticed within 0.1 s even while the server is silent. Raises ModelError if the server cannot be

@@ -8,17 +8,29 @@ Pure functions over labels; knows nothing of studies, files or screens.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import combinations, pairwise
+from math import fsum
 from typing import TYPE_CHECKING
 
+from pdfqa_core.csv_format import CsvTable, read_csv
 from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.base import Group, measure
-from pdfqa_core.metrics.resampling import Interval, bootstrap, cluster_sums, exact_interval, turn_of
+from pdfqa_core.metrics.statistics import (
+    Interval,
+    cluster_bootstrap,
+    cluster_sums,
+    clusters_of,
+    exact_interval,
+    turn_of,
+)
 
 if TYPE_CHECKING:
-    from pdfqa_core.metrics.resampling import Floats
+    from pdfqa_core.metrics.statistics import Floats
+
 
 RESAMPLES = 10_000
 WEIGHTS = ("linear", "quadratic")
@@ -125,7 +137,7 @@ def agreement(
     if observed in (0, 1):
         raw = exact_interval(observed, len(sums))
     else:
-        raw = bootstrap(sums, _observed, seed=seed, resamples=resamples)
+        raw = cluster_bootstrap(sums, _observed, seed=seed, resamples=resamples)
     described = replace(
         counted,
         agreement=observed,
@@ -151,7 +163,7 @@ def agreement(
         sums = cluster_sums(_confusions(first, second, scale), clusters)
         statistic = partial(_kappas, weights=_distances(len(scale), weights))
         kappa = float(cohen_kappa_score(list(first), list(second), labels=list(scale), weights=weights))
-        return kappa, bootstrap(sums, statistic, seed=seed, resamples=resamples)
+        return kappa, cluster_bootstrap(sums, statistic, seed=seed, resamples=resamples)
 
     kappa, interval = kappa_of(occurring, None)
     steps = whole_scale(scale) or (scale if ordinal else ()) if ordinal is not False else ()
@@ -160,10 +172,14 @@ def agreement(
         value, bounds = kappa_of(steps, weights)
         weighted.append(WeightedKappa(weights, value, bounds.low, bounds.high))
     return replace(
-        described, kappa=kappa, low=interval.low, high=interval.high, words=landis_koch(kappa),
+        described,
+        kappa=kappa,
+        low=interval.low,
+        high=interval.high,
+        words=landis_koch(kappa),
         note=" ".join(filter(None, (_misleading(described, kappa), _interval_note(interval, resamples)))),
         weighted=tuple(weighted),
-    )  # fmt: skip
+    )
 
 
 def ordered(labels: Sequence[str]) -> tuple[str, ...]:
@@ -288,18 +304,488 @@ def _interval_note(interval: Interval, resamples: int) -> str:
 for _name, _pretty, _formula, _source, _low, _judges in (
     ("agreement", "Raw agreement", "p_o: items with the same label / shared items", "", 0.0, True),
     ("kappa", "Cohen's kappa", "(p_o - p_e) / (1 - p_e)", "Cohen 1960", -1.0, True),
-    *((f"kappa_{weights}", f"Weighted kappa, {weights}",
-       f"1 - Σ w·observed / Σ w·expected, w = |i - j|{square} over places on the scale", "Cohen 1968", -1.0, True)
-      for weights, square in zip(WEIGHTS, ("", "²"), strict=True)),
-    ("pabak", "PABAK", "(k·p_o - 1) / (k - 1) for k labels: kappa as if all labels were equally frequent",
-     "Byrt et al. 1993", -1.0, True),
-    ("ac1", "Gwet's AC1",
-     "(p_o - p_e) / (1 - p_e) with p_e = Σ π(1 - π) / (labels - 1), π: mean share of a label", "Gwet 2008", -1.0, True),
-    ("prevalence_index", "Prevalence index",
-     "|a - d| / n of the 2 × 2 table: how unequal the labels' frequencies are", "Byrt et al. 1993", 0.0, None),
-    ("bias_index", "Bias index",
-     "|b - c| / n of the 2 × 2 table: how differently the annotators use the labels", "Byrt et al. 1993", 0.0, None),
-):  # fmt: skip
-    measure(
-        _name, _pretty, _formula, _source, low=_low, higher_is_better=_judges, group=Group.AGREEMENT
-    )(agreement)  # fmt: skip
+    *(
+        (
+            f"kappa_{weights}",
+            f"Weighted kappa, {weights}",
+            f"1 - Σ w·observed / Σ w·expected, w = |i - j|{square} over places on the scale",
+            "Cohen 1968",
+            -1.0,
+            True,
+        )
+        for weights, square in zip(WEIGHTS, ("", "²"), strict=True)
+    ),
+    (
+        "pabak",
+        "PABAK",
+        "(k·p_o - 1) / (k - 1) for k labels: kappa as if all labels were equally frequent",
+        "Byrt et al. 1993",
+        -1.0,
+        True,
+    ),
+    (
+        "ac1",
+        "Gwet's AC1",
+        "(p_o - p_e) / (1 - p_e) with p_e = Σ π(1 - π) / (labels - 1), π: mean share of a label",
+        "Gwet 2008",
+        -1.0,
+        True,
+    ),
+    (
+        "prevalence_index",
+        "Prevalence index",
+        "|a - d| / n of the 2 × 2 table: how unequal the labels' frequencies are",
+        "Byrt et al. 1993",
+        0.0,
+        None,
+    ),
+    (
+        "bias_index",
+        "Bias index",
+        "|b - c| / n of the 2 × 2 table: how differently the annotators use the labels",
+        "Byrt et al. 1993",
+        0.0,
+        None,
+    ),
+):
+    measure(_name, _pretty, _formula, _source, low=_low, higher_is_better=_judges, group=Group.AGREEMENT)(agreement)
+
+
+# ----------------------------------------------------------------------------------------------------
+# Krippendorff's alpha: agreement of any number of annotators, with missing judgements, on four kinds of scales.
+#
+# α = 1 - D_o / D_e from the matrix of coincidences o: each item of m judgements adds 1 / (m - 1) for every ordered
+# pair of its values. With n_c = Σ_k o_ck and n = Σ_c n_c, D_o = Σ o_ck δ²_ck / n and D_e = Σ n_c n_k δ²_ck / (n (n -
+# 1)). Source: Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability"; percentile bootstrap over items or
+# clusters of them.
+
+SCALES = ("nominal", "ordinal", "interval", "ratio")
+ALPHA_RESAMPLES = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Alpha:
+    """Alpha with its 95 % bootstrap interval over `n` items that have two or more judgements; None where undefined."""
+
+    alpha: float | None
+    low: float | None
+    high: float | None
+    n: int
+    scale: str = "nominal"
+
+
+@measure(
+    "krippendorff_alpha",
+    "Krippendorff's alpha",
+    "1 - D_o / D_e: observed over expected disagreement, any number of annotators, gaps allowed",
+    "Krippendorff 2011",
+    low=-1.0,
+    group=Group.AGREEMENT,
+)
+def krippendorff_alpha(
+    items: Sequence[Sequence[str | None]],
+    *,
+    scale: str = "nominal",
+    labels: Sequence[str] = (),
+    clusters: Sequence[Hashable] = (),
+    seed: int = 0,
+    resamples: int = ALPHA_RESAMPLES,
+) -> Alpha:
+    """Return alpha; `items[i]` holds the labels that item i got, None for a missing one.
+
+    Items with fewer than two labels do not count. `labels` is the scale in order (else numbers in their order, or texts
+    in theirs); interval and ratio scales need numbers. `clusters[i]` names what item i shares with others: clusters are
+    resampled then. Alpha is None where all labels are the same, or nothing counts.
+    Raises UsageError for an unknown scale, a label that is not on the scale or, where it must be, no number.
+    """
+    import numpy as np
+
+    if scale not in SCALES:
+        raise UsageError(f"There is no scale called {scale!r}.", f"Choose one of: {', '.join(SCALES)}.")
+    labelled = [[label for label in item if label is not None] for item in items]
+    units = [unit for unit in labelled if len(unit) > 1]
+    kept = [cluster for cluster, unit in zip(clusters, labelled, strict=False) if len(unit) > 1]
+    found = {label for unit in units for label in unit}
+    if labels and not found <= set(labels):
+        raise UsageError(f"{min(found - set(labels))!r} is not on the scale {', '.join(labels)}.")
+    places = tuple(labels) or ordered(list(found))
+    if len(found) < 2:
+        return Alpha(None, None, None, len(units), scale)
+    values = _values(places, scale)
+    coincidences = np.stack([_coincidences(unit, places) for unit in units])
+    (alpha,) = _alphas(coincidences.sum(axis=0)[None], scale, values)
+    interval = cluster_bootstrap(
+        cluster_sums(coincidences, kept), partial(_alphas, scale=scale, values=values), seed=seed, resamples=resamples
+    )
+    return Alpha(float(alpha), interval.low, interval.high, len(units), scale)
+
+
+def _values(places: Sequence[str], scale: str) -> Floats:
+    import numpy as np
+
+    if scale in ("nominal", "ordinal"):
+        return np.arange(len(places), dtype=float)
+    try:
+        return np.array([float(label) for label in places])
+    except ValueError as error:
+        raise UsageError(f"On {scale} scales labels are numbers: {error}.", "Use nominal or ordinal.") from error
+
+
+def _coincidences(unit: Sequence[str], places: Sequence[str]) -> Floats:
+    import numpy as np
+
+    counts = np.array([unit.count(label) for label in places], dtype=float)
+    return np.asarray((np.outer(counts, counts) - np.diag(counts)) / (len(unit) - 1))
+
+
+def _alphas(coincidences: Floats, scale: str, values: Floats) -> Floats:
+    """Return alpha of each (size, size) matrix of coincidences, NaN where it is undefined."""
+    import numpy as np
+
+    margins = coincidences.sum(axis=2)
+    total = margins.sum(axis=1)
+    distances = _alpha_distances(margins, scale, values)
+    top = (coincidences * distances).sum(axis=(1, 2))
+    bottom = (margins[:, :, None] * margins[:, None, :] * distances).sum(axis=(1, 2))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(bottom > 0, 1 - (total - 1) * top / bottom, np.nan)
+
+
+def _alpha_distances(margins: Floats, scale: str, values: Floats) -> Floats:
+    """Return δ² between labels, as (1 or resamples, size, size): on ordinal scales it depends on how often each is."""
+    import numpy as np
+
+    if scale == "nominal":
+        return (1.0 - np.eye(len(values)))[None]
+    if scale == "ordinal":
+        middle = np.cumsum(margins, axis=1) - margins / 2
+        return np.asarray((middle[:, :, None] - middle[:, None, :]) ** 2)
+    apart = np.subtract.outer(values, values)
+    if scale == "interval":
+        return np.asarray(apart**2)[None]
+    sums = np.add.outer(values, values)
+    return np.asarray(np.divide(apart, sums, out=np.zeros_like(apart), where=sums != 0) ** 2)[None]
+
+
+# ----------------------------------------------------------------------------------------------------
+# Agreement of two or more annotators: Krippendorff's alpha and the mean of the kappas of all pairs.
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementOfMany:
+    """Agreement of `annotators` under a criterion on the `alpha.n` items that two or more of them judged.
+
+    `unpaired` items have one judgement only and do not count. `mean_kappa` is Light's kappa: the mean over the `pairs`
+    whose kappa is defined. `ac1` is Gwet's AC1 of all of them. `note` says what is undefined and why.
+    """
+
+    criterion: str
+    annotators: tuple[str, ...]
+    labels: tuple[str, ...]
+    alpha: Alpha
+    mean_kappa: float | None
+    unpaired: int
+    pairs: tuple[Agreement, ...]
+    note: str = ""
+    ac1: float | None = None
+
+
+@measure(
+    "mean_kappa",
+    "Mean pairwise kappa",
+    "mean of Cohen's kappa over all pairs of annotators",
+    "Light 1971",
+    low=-1.0,
+    group=Group.AGREEMENT,
+)
+def agreement_of_many(
+    judgements: Iterable[Judgement],
+    annotators: Sequence[str] = (),
+    *,
+    scale: str = "",
+    scales: Mapping[str, Sequence[str]] | None = None,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> tuple[AgreementOfMany, ...]:
+    """Return the agreement of the annotators (all, where none is named) for each criterion, in order of appearance.
+
+    `scale` is nominal, ordinal, interval or ratio; where it is not said, alpha is nominal, and kappas of whole numbers
+    have weights too. `scales` gives the labels of a criterion in order, where the order of numbers or texts is not
+    meant. Two annotators are a pair under every criterion, of more those who judged by it. Raises UsageError if there
+    are fewer than two annotators, one of the named is not there, one judged an item twice, or a label does not fit the
+    scale. Sources: Krippendorff 2011; Light 1971.
+    """
+    rows = tuple(judgements)
+    names = _chosen(tuple(dict.fromkeys(row.annotator for row in rows)), tuple(annotators))
+    conversations = conversations_of(rows)
+    found = []
+    for criterion, values in by_criterion(rows).items():
+        given = {name: values.get(name, {}) for name in names if name in values or len(names) == 2}
+        labels = tuple((scales or {}).get(criterion, ())) or ordered(
+            [label for judged in given.values() for label in judged.values()]
+        )
+        pairs = []
+        for one, other in combinations(given, 2):
+            shared = [item for item in given[one] if item in given[other]]
+            first, second = ([given[name][item] for item in shared] for name in (one, other))
+            used = {*first, *second}
+            pairs.append(
+                agreement(
+                    first,
+                    second,
+                    criterion=criterion,
+                    annotators=(one, other),
+                    seed=seed,
+                    resamples=resamples,
+                    labels=labels if scale not in ("", "nominal") else [label for label in labels if label in used],
+                    ordinal=scale != "nominal" if scale else None,
+                    clusters=clusters_of(shared, conversations),
+                )
+            )
+        found.append(
+            summary_of_pairs(criterion, given, pairs, labels, conversations, scale=scale or "nominal", seed=seed)
+        )
+    return tuple(found)
+
+
+def summary_of_pairs(
+    criterion: str,
+    given: Mapping[str, Mapping[str, str]],
+    pairs: Sequence[Agreement],
+    labels: Sequence[str],
+    conversations: Mapping[str, str],
+    *,
+    scale: str = "nominal",
+    seed: int = 0,
+) -> AgreementOfMany:
+    """Return what `agreement_of_many` says of one criterion, of pairs that are compared already.
+
+    `given` are the values by annotator and item, `labels` are those of the scale in order.
+    """
+    items = list(dict.fromkeys(item for values in given.values() for item in values))
+    units = [[values.get(item) for values in given.values()] for item in items]
+    alpha = krippendorff_alpha(units, scale=scale, labels=labels, clusters=clusters_of(items, conversations), seed=seed)
+    kappas = [pair.kappa for pair in pairs if pair.kappa is not None]
+    return AgreementOfMany(
+        criterion,
+        tuple(given),
+        tuple(labels),
+        alpha,
+        fsum(kappas) / len(kappas) if kappas else None,
+        len(items) - alpha.n,
+        tuple(pairs),
+        _note(alpha, len(pairs) - len(kappas), len(pairs)),
+        gwet_ac1(units, labels),
+    )
+
+
+def gwet_ac1(items: Sequence[Sequence[str | None]], labels: Sequence[str]) -> float | None:
+    """Return AC1 of any number of annotators; `items[i]` holds the labels that item i got, None for a missing one.
+
+    Agreement is counted over items with two labels or more, a label's share over all items; None where no item has two.
+    Source: Gwet 2008; for missing labels Gwet 2014, ch. 4.
+    """
+    counts = [Counter(label for label in item if label is not None) for item in items]
+    agreed = [
+        fsum(n * (n - 1) for n in one.values()) / (one.total() * (one.total() - 1)) for one in counts if one.total() > 1
+    ]
+    if not agreed:
+        return None
+    rated = [one for one in counts if one]
+    shares = [fsum(one[label] / one.total() for one in rated) / len(rated) for label in labels]
+    chance = fsum(share * (1 - share) for share in shares) / max(1, len(labels) - 1)
+    return (fsum(agreed) / len(agreed) - chance) / (1 - chance)
+
+
+def _chosen(names: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[str, ...]:
+    for name in wanted:
+        if name not in names:
+            raise UsageError(f"There is no annotator {name!r}.", f"Choose among: {', '.join(names)}.")
+    chosen = tuple(dict.fromkeys(wanted)) or names
+    if len(chosen) < 2:
+        raise UsageError(
+            f"Agreement is between two or more annotators, here {'is one' if chosen else 'is none'}.",
+            "Add the ratings of a second one.",
+        )
+    return chosen
+
+
+def _note(alpha: Alpha, undefined: int, pairs: int) -> str:
+    notes = []
+    if alpha.alpha is None:
+        why = "all labels are the same" if alpha.n else "no item has two judgements"
+        notes.append(f"Alpha is undefined: {why}.")
+    if undefined:
+        notes.append(f"{undefined} of {pairs} pairs have no kappa.")
+    return " ".join(notes)
+
+
+# ----------------------------------------------------------------------------------------------------
+# Judgements from tables.
+#
+# The long format has a row per item, annotator and criterion, the wide one a row per item and a column per
+# annotator.
+
+COLUMNS = ("item", "annotator", "criterion", "value")
+CONVERSATION = "conversation"  # the column of the conversation that an item comes from
+CRITERION = "value"  # what the criterion of a wide table is called, where nobody names it
+_ITEM_NAMES = ("item", "id", "item_id", "_id")
+
+
+def read_ratings(
+    data: bytes, *, columns: Sequence[str] = (), item: str = "", criterion: str = CRITERION, values: Sequence[str] = ()
+) -> tuple[tuple[Judgement, ...], int]:
+    """Return the judgements of a table, and how many cells were left out: empty, or not among the wanted `values`.
+
+    Cells are parted by commas, semicolons or tabs; white space around them is not part of them. A table with the four
+    COLUMNS is in the long format, and of its others only `conversation` is read. Of a wide table `columns` are the
+    annotators and `item` names the rows, by their number where it is empty; without `columns` the table must hold
+    nothing but the annotators and, before them, a column called item or id. Raises UsageError that names the row or
+    column: no content, not UTF-8, an empty cell or a repeated row in the long format, columns that cannot be told
+    apart, an item twice, no judgement at all.
+    """
+    table = read_csv(data)
+    if not columns and set(COLUMNS) <= set(table.header):
+        given = _long(read_csv(data, COLUMNS))
+        empty = 0
+    else:
+        given, empty = _wide(table, columns, item, criterion)
+    kept = tuple(judgement for judgement in given if not values or judgement.value in values)
+    if not kept:
+        found = ", ".join(sorted({judgement.value for judgement in given})[:8])
+        raise UsageError(
+            "No row holds a judgement that counts.",
+            f"Values in the file: {found}." if found else "All cells are empty.",
+        )
+    return kept, empty + len(given) - len(kept)
+
+
+def _long(table: CsvTable) -> tuple[Judgement, ...]:
+    places = [table.header.index(name) for name in COLUMNS]
+    if CONVERSATION in table.header:
+        places.append(table.header.index(CONVERSATION))
+    seen: dict[tuple[str, str, str], int] = {}
+    found = []
+    for row in table.rows:
+        cells = [row.cells[place].strip() for place in places]
+        for name, cell in zip(COLUMNS, cells, strict=False):
+            if not cell:
+                raise UsageError(f"Row {row.number}: the column {name!r} is empty.", "Fill it or remove the row.")
+        judgement = Judgement(*cells)
+        key = (judgement.item, judgement.annotator, judgement.criterion)
+        if key in seen:
+            raise UsageError(
+                f"Row {row.number} repeats row {seen[key]}: item {key[0]!r}, annotator {key[1]!r}, "
+                f"criterion {key[2]!r}.",
+                "Keep one of them.",
+            )
+        seen[key] = row.number
+        found.append(judgement)
+    if not found:
+        raise UsageError("The file has a header but no rows.", "Add one row per item, annotator and criterion.")
+    return tuple(found)
+
+
+def _wide(table: CsvTable, columns: Sequence[str], item: str, criterion: str) -> tuple[tuple[Judgement, ...], int]:
+    annotators, item = _columns(table.header, columns, item)
+    places = {name: table.header.index(name) for name in annotators}
+    names = table.header.index(item) if item else None
+    seen: dict[str, int] = {}
+    found = []
+    empty = 0
+    for row in table.rows:
+        label = str(row.number) if names is None else row.cells[names].strip()
+        if not label:
+            raise UsageError(f"Row {row.number}: the column {item!r} is empty.", "Fill it or remove the row.")
+        if label in seen:
+            raise UsageError(
+                f"Row {row.number}: the item {label!r} is in row {seen[label]} already.",
+                "Keep one of them, or choose another column with --item.",
+            )
+        seen[label] = row.number
+        for name, place in places.items():
+            cell = row.cells[place].strip()
+            if cell:
+                found.append(Judgement(label, name, criterion, cell))
+            else:
+                empty += 1
+    return tuple(found), empty
+
+
+def _columns(header: Sequence[str], columns: Sequence[str], item: str) -> tuple[tuple[str, ...], str]:
+    listed = ", ".join(header)
+    for name in (*columns, *([item] if item else [])):
+        if header.count(name) != 1:
+            raise UsageError(
+                f"The column {name!r} is {'missing' if name not in header else 'there twice'}.", f"Columns: {listed}."
+            )
+    if columns:
+        if len(set(columns)) < 2:
+            raise UsageError("Agreement needs the columns of two annotators or more.", f"Columns: {listed}.")
+        return tuple(dict.fromkeys(columns)), item
+    rest = [name for name in header if name != item]
+    if not item and len(header) == 3 and header[0].lower() in _ITEM_NAMES:
+        item, *rest = header
+    if len(rest) != 2 or rest[0] == rest[1]:
+        raise UsageError(
+            "Which columns hold the annotators' labels cannot be told.",
+            f"Name them with --columns A,B. Columns: {listed}. The long format has {', '.join(COLUMNS)}.",
+        )
+    return tuple(rest), item
+
+
+# ----------------------------------------------------------------------------------------------------
+# Agreement of two annotators from the first items they rated to the last, which shows drift and learning.
+
+MOST_PARTS = 4
+LEAST_ITEMS = 10  # of a part; fewer would say too little
+
+
+def agreement_over_time(
+    first: Sequence[str],
+    second: Sequence[str],
+    order: Sequence[float],
+    *,
+    labels: Sequence[str] = (),
+    criterion: str = "",
+    annotators: tuple[str, str] = ("first", "second"),
+    clusters: Sequence[Hashable] = (),
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> tuple[Agreement, ...]:
+    """Return the agreement on the items in parts of the same size, the items that were rated first in the first.
+
+    `order[i]` says when item i was rated, of two annotators with orders of their own as the mean of its two places.
+    There are at most MOST_PARTS parts of LEAST_ITEMS items or more; without two such parts nothing is returned. The
+    other arguments are those of `agreement`.
+    """
+    parts = min(MOST_PARTS, len(first) // LEAST_ITEMS)
+    if parts < 2:
+        return ()
+    places = sorted(range(len(first)), key=lambda place: order[place])
+    bounds = [round(len(places) * part / parts) for part in range(parts + 1)]
+    found = []
+    for start, end in pairwise(bounds):
+        chosen = places[start:end]
+        found.append(
+            agreement(
+                [first[place] for place in chosen],
+                [second[place] for place in chosen],
+                labels=labels,
+                criterion=criterion,
+                annotators=annotators,
+                clusters=[clusters[p] for p in chosen] if clusters else (),
+                seed=seed,
+                resamples=resamples,
+            )
+        )
+    return tuple(found)
+
+
+def mean_places(first: Sequence[float], second: Sequence[float]) -> list[float]:
+    """Return the mean of the places that each item has by two annotators' moments."""
+    ranks = []
+    for moments in (first, second):
+        by_time = sorted(range(len(moments)), key=lambda place: moments[place])
+        ranks.append({place: rank for rank, place in enumerate(by_time)})
+    return [(ranks[0][place] + ranks[1][place]) / 2 for place in range(len(first))]

@@ -91,15 +91,20 @@ measures: Registry[Measure[..., Any]] = Registry("measure")
 
 
 def measure(
-    name: str, pretty_name: str, formula: str, source: str = "", *, higher_is_better: bool | None = True,
-    low: float | None = 0.0, high: float | None = 1.0, group: Group = Group.TEXT,
-) -> Callable[[Callable[P, R]], Measure[P, R]]:  # fmt: skip
+    name: str,
+    pretty_name: str,
+    formula: str,
+    source: str = "",
+    *,
+    higher_is_better: bool | None = True,
+    low: float | None = 0.0,
+    high: float | None = 1.0,
+    group: Group = Group.TEXT,
+) -> Callable[[Callable[P, R]], Measure[P, R]]:
     """Return a decorator that makes a measure of the function that computes it, and files it under its name."""
 
     def declare(compute: Callable[P, R]) -> Measure[P, R]:
-        made = Measure(
-            name, pretty_name, formula, source, higher_is_better, low, high, group, compute=compute
-        )  # fmt: skip
+        made = Measure(name, pretty_name, formula, source, higher_is_better, low, high, group, compute=compute)
         measures.register(name)(made)
         return made
 

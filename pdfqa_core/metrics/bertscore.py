@@ -18,7 +18,7 @@ from pdfqa_core.errors import StoppedError, UsageError
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.metrics.base import Group, measure
 from pdfqa_core.metrics.replies import OnDone
-from pdfqa_core.metrics.token_f1 import Overlap
+from pdfqa_core.metrics.short_answers import Overlap
 
 if TYPE_CHECKING:
     import numpy as np
@@ -187,9 +187,12 @@ def _compare(
         same = float(all(ours.special) and all(theirs.special))
         return Overlap(same, same, same)
     return greedy_match(
-        ours.vectors, theirs.vectors, _weights(ours, weights, unseen), _weights(theirs, weights, unseen),
+        ours.vectors,
+        theirs.vectors,
+        _weights(ours, weights, unseen),
+        _weights(theirs, weights, unseen),
         inner_product=inner_product,
-    )  # fmt: skip
+    )
 
 
 def _weights(text: TokenVectors, weights: Mapping[Hashable, float] | None, unseen: float) -> list[float]:

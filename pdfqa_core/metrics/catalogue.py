@@ -11,27 +11,16 @@ from typing import Any
 
 # isort: off
 from pdfqa_core.metrics import (  # noqa: F401 - each declares its measures, in the order of the docs
-    token_f1,
-    exact_match,
-    token_recall,
-    bleu,
+    short_answers,
     rouge,
     bertscore,
-    accuracy,
     llm_judge,
     entailment,
-    claims,
-    citations,
-    hotpot,
-    insufficient_context,
+    rag,
     refusal,
-    str_em,
-    disambig_f1,
-    dr,
+    asqa,
     ranking,
     agreement,
-    krippendorff,
-    many_annotators,
 )
 
 # isort: on

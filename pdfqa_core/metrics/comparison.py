@@ -5,17 +5,25 @@ A value is None where an item could not be scored: it is counted, never taken fo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
+from math import fsum, sqrt
 
 from pdfqa_core.cores import over_cores
 from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import Evaluation, ScoredSystem
-from pdfqa_core.metrics.dr import linearised
-from pdfqa_core.metrics.resampling import FEWEST_CONVERSATIONS
-from pdfqa_core.metrics.statistics import Summary, holm, paired_difference, permutation_test, summarise
+from pdfqa_core.metrics.asqa import linearised
+from pdfqa_core.metrics.statistics import (
+    FEWEST_CONVERSATIONS,
+    Summary,
+    holm,
+    paired_difference,
+    permutation_test,
+    summarise,
+)
 
 SIGNIFICANT = 0.05
 # Measures of a whole set: from which two measures of its items, and how as one value per item.
@@ -105,8 +113,9 @@ def compare(evaluation: Evaluation, *, measures: Sequence[str] = (), baseline: s
     clusters = _clusters(base)
     pairs = [
         (item_values(system, measure), None if system is base else item_values(base, measure))
-        for measure in chosen for system in (base, *others)
-    ]  # fmt: skip
+        for measure in chosen
+        for system in (base, *others)
+    ]
     found = iter(over_cores(partial(_cell, clusters=clusters, seed=seed), pairs))
     cells: dict[str, dict[str, Cell]] = {name: {} for name in systems}
     for measure in chosen:
@@ -135,9 +144,7 @@ def _clusters(system: ScoredSystem) -> list[str]:
     return found if FEWEST_CONVERSATIONS <= len(set(found)) < len(found) else []
 
 
-def _cell(
-    values: tuple[list[float | None], list[float | None] | None], *, clusters: Sequence[str], seed: int
-) -> Cell:  # fmt: skip
+def _cell(values: tuple[list[float | None], list[float | None] | None], *, clusters: Sequence[str], seed: int) -> Cell:
     """Return the cell of a system's values, compared with those of the baseline where they are given; p as it is."""
     own, theirs = values
     summary = summarise(own, clusters=clusters, seed=seed)
@@ -168,3 +175,105 @@ def _check_same_items(base: ScoredSystem, other: ScoredSystem) -> None:
             f"{base.name} was scored on {len(base.items)} items and {other.name} on {len(other.items)}.",
             "Systems are compared on the same items.",
         )
+
+
+# ----------------------------------------------------------------------------------------------------
+# Repeats of a sampled system with other seeds: how far its means lie apart.
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The mean of a system's means over its repeats, their standard deviation (n - 1), the lowest and the highest."""
+
+    system: str
+    measure: str
+    repeats: int
+    mean: float
+    deviation: float
+    low: float
+    high: float
+
+
+def spreads(evaluation: Evaluation, measures: Sequence[str] = ()) -> tuple[Spread, ...]:
+    """Return the spread of every repeated system by measure; nothing where none was repeated.
+
+    It is that of the model's sampling alone; the intervals of the means are those of the questions.
+    """
+    repeated = dict.fromkeys(system.repeat_of for system in evaluation.systems if system.repeat_of)
+    found = []
+    for name in repeated:
+        own = [system for system in evaluation.systems if system.repeat_of == name]
+        for measure in measures or evaluation.measures:
+            scored = [[v for v in item_values(system, measure) if v is not None] for system in own]
+            means = [fsum(values) / len(values) for values in scored if values]
+            if len(means) < 2:
+                continue
+            mean = fsum(means) / len(means)
+            deviation = sqrt(fsum((one - mean) ** 2 for one in means) / (len(means) - 1))
+            found.append(Spread(name, measure, len(means), mean, deviation, min(means), max(means)))
+    return tuple(found)
+
+
+# ----------------------------------------------------------------------------------------------------
+# Systems compared on parts of their items: by turn depth, by the type of the question.
+
+TURN, TYPE = "turn", "type"
+MOST_GROUPS = 30  # of a text that items are grouped by
+_NUMBER = re.compile(r"\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class ItemGroup:
+    """The items with one value of a text, such as turn 3; `cells` by system and measure."""
+
+    value: str
+    n: int
+    cells: Mapping[str, Mapping[str, Cell]]
+
+
+def grouped(
+    evaluation: Evaluation, by: str, measures: tuple[str, ...], *, baseline: str = "", seed: int = 0
+) -> tuple[ItemGroup, ...]:
+    """Return the groups of items by one of their texts ("turn", "type"), numbers ascending; none where none has it.
+
+    Means, intervals and differences to the baseline are as in `compare`, within each group.
+    """
+    found = []
+    for value, systems in _parts(evaluation, by):
+        part = replace(evaluation, systems=systems, measures=measures)
+        found.append(ItemGroup(value, len(systems[0].items), compare(part, baseline=baseline, seed=seed).cells))
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMeans:
+    """The items with one value of a text; `means` of one measure by system."""
+
+    value: str
+    n: int
+    means: Mapping[str, Summary]
+
+
+def group_means(evaluation: Evaluation, by: str, measure: str) -> tuple[GroupMeans, ...]:
+    """Return the means of one measure by one of the items' texts, as `grouped` does, without differences."""
+    return tuple(
+        GroupMeans(value, len(systems[0].items), {one.name: summarise(item_values(one, measure)) for one in systems})
+        for value, systems in _parts(evaluation, by)
+    )
+
+
+def _parts(evaluation: Evaluation, by: str) -> Iterator[tuple[str, tuple[ScoredSystem, ...]]]:
+    """Yield each value of a text, numbers ascending, with the systems' items that have it."""
+    first = evaluation.systems[0].items if evaluation.systems else ()
+    for value in sorted({item.texts[by] for item in first if by in item.texts}, key=_order):
+        yield (
+            value,
+            tuple(
+                replace(system, items=tuple(item for item in system.items if item.texts.get(by) == value))
+                for system in evaluation.systems
+            ),
+        )
+
+
+def _order(value: str) -> tuple[int, int, str]:
+    return (0, int(value), "") if _NUMBER.fullmatch(value) else (1, 0, value)

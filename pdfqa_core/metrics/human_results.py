@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from math import fsum
 
-from pdfqa_core.metrics.resampling import Interval, bootstrap, exact_interval
-from pdfqa_core.metrics.statistics import Summary
+from pdfqa_core.metrics.statistics import Interval, Summary, cluster_bootstrap, exact_interval
 
 RESAMPLES = 2_000
 CUTOFFS = (1, 3, 5, 10)  # of HR@k, with the number of passages that were shown
@@ -80,9 +79,12 @@ def majority(values: Sequence[str]) -> str:
 
 
 def human_results(
-    raters: Sequence[tuple[str, Sequence[JudgedTurn]]], *, intents: Sequence[str] = (), seed: int = 0,
+    raters: Sequence[tuple[str, Sequence[JudgedTurn]]],
+    *,
+    intents: Sequence[str] = (),
+    seed: int = 0,
     resamples: int = RESAMPLES,
-) -> tuple[ResultRow, ...]:  # fmt: skip
+) -> tuple[ResultRow, ...]:
     """Return accuracy and HR@k of each rater overall, by turn number, by intent and by conversation.
 
     `raters` gives the turns as each of them sees them; `intents` the order of the intents. Turns whose intent a rater
@@ -143,7 +145,7 @@ def clustered_mean(
 def _mean_interval(parts: tuple[tuple[float, int], ...], seed: int, resamples: int) -> Interval:
     import numpy as np
 
-    return bootstrap(np.array(parts), lambda drawn: drawn[:, 0] / drawn[:, 1], seed=seed, resamples=resamples)
+    return cluster_bootstrap(np.array(parts), lambda drawn: drawn[:, 0] / drawn[:, 1], seed=seed, resamples=resamples)
 
 
 def _groups(turns: Sequence[JudgedTurn], intents: Sequence[str]) -> list[tuple[str, str, list[JudgedTurn]]]:

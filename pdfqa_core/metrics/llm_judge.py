@@ -48,9 +48,13 @@ def judge_prompt(item: JudgeItem, prompt: str = "seed") -> list[Message]:
     group=Group.JUDGE,
 )
 def judge_answers(
-    items: Sequence[JudgeItem], llm: LLM, *, prompt: str = "seed", stop: StopSignal | None = None,
+    items: Sequence[JudgeItem],
+    llm: LLM,
+    *,
+    prompt: str = "seed",
+    stop: StopSignal | None = None,
     on_done: OnDone | None = None,
-) -> tuple[Decision, ...]:  # fmt: skip
+) -> tuple[Decision, ...]:
     """Return the verdict on each item, in order; `.score` is 1.0, 0.0 or None. `prompt` is one of PROMPTS.
 
     An item without references or with an unusable reply is unscored. Raises ModelError if the engine does not work,

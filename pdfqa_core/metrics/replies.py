@@ -78,9 +78,14 @@ class CachedLLM:
     """
 
     def __init__(
-        self, llm: LLM, replies: MutableMapping[str, str], *, model: str = "", mark: str = "",
+        self,
+        llm: LLM,
+        replies: MutableMapping[str, str],
+        *,
+        model: str = "",
+        mark: str = "",
         same: Callable[[], bool] = lambda: True,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._llm = llm
         self._same = same
         self._replies = replies
@@ -108,9 +113,14 @@ class CachedLLM:
         yield from self._llm.prepare(stop)
 
     def stream(
-        self, messages: Sequence[Message], *, max_tokens: int, stop: StopSignal | None = None,
-        schema: Mapping[str, Any] | None = None, sampling: Sampling = GREEDY,
-    ) -> Stream:  # fmt: skip
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        stop: StopSignal | None = None,
+        schema: Mapping[str, Any] | None = None,
+        sampling: Sampling = GREEDY,
+    ) -> Stream:
         """Yield the remembered reply at once, which takes no tokens, or the model's piece by piece."""
         settings = {"max_tokens": max_tokens, "schema": schema, "sampling": asdict(sampling)}
         key = reply_key(self.mark, "complete", messages, settings)

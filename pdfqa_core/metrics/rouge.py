@@ -5,13 +5,84 @@ F = (1 + β²) R P / (R + β² P). Source: Lin 2004, with the words and the sent
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache, lru_cache
+from math import exp
+from typing import Any
 
 from pdfqa_core.metrics.base import measure
-from pdfqa_core.metrics.token_f1 import Overlap
-from pdfqa_core.metrics.tokens import rouge_tokens
+from pdfqa_core.metrics.short_answers import Overlap, shared_count
 from pdfqa_core.text import sentences
+
+# ----------------------------------------------------------------------------------------------------
+# Words as ROUGE and BLEU count them.
+
+_ASCII = re.compile(r"[a-z0-9]+")
+_WORD = re.compile(r"[^\W_]+")
+_SHORTEST_STEMMED = 4  # rouge_score leaves words of up to three letters as they are
+
+
+def word_tokens(text: str) -> list[str]:
+    """Return the words of any script in lower case, without punctuation."""
+    return _WORD.findall(text.lower())
+
+
+def rouge_tokens(text: str, *, stemming: bool = False) -> list[str]:
+    """Return the words as rouge_score makes them: runs of a-z and 0-9 in lower case, Porter stems if asked for.
+
+    For text of another script, where that finds nothing, the words of `word_tokens`.
+    """
+    found = _ASCII.findall(text.lower()) or word_tokens(text)
+    return [_stem(word) for word in found] if stemming else found
+
+
+@lru_cache(maxsize=65_536)
+def _stem(word: str) -> str:
+    return str(_porter().stem(word)) if len(word) >= _SHORTEST_STEMMED else word
+
+
+@cache
+def _porter() -> Any:
+    from nltk.stem.porter import PorterStemmer
+
+    return PorterStemmer()
+
+
+# ----------------------------------------------------------------------------------------------------
+# BLEU-1: the share of the prediction's words that occur in a reference, each no more often than there.
+
+
+@measure(
+    "bleu_1",
+    "BLEU-1",
+    "clipped unigram precision; a count is clipped by the largest one among the references",
+    "Papineni et al. 2002",
+)
+def bleu_1(prediction: str, references: Sequence[str], *, brevity_penalty: bool = False) -> float | None:
+    """Return the clipped unigram precision (0..1); None without references, 0 for an empty prediction.
+
+    `brevity_penalty` multiplies by exp(1 - r/c) where the prediction (c words) is shorter than the reference of the
+    closest length (r words; of two the shorter).
+    """
+    if not references:
+        return None
+    ours = word_tokens(prediction)
+    if not ours:
+        return 0.0
+    tokens = [word_tokens(reference) for reference in references]
+    allowed = Counter(tokens[0])
+    for words in tokens[1:]:
+        allowed |= Counter(words)
+    precision = shared_count(ours, allowed) / len(ours)
+    if not brevity_penalty:
+        return precision
+    closest = min((len(words) for words in tokens), key=lambda length: (abs(length - len(ours)), length))
+    return precision * (1.0 if len(ours) >= closest else exp(1 - closest / len(ours)))
+
+
+# ----------------------------------------------------------------------------------------------------
 
 
 def rouge_l_overlap(prediction: str, reference: str, *, beta: float = 1.0, stemming: bool = False) -> Overlap:

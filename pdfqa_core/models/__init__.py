@@ -9,14 +9,12 @@ from pdfqa_core.cluster import Cluster, named_cluster
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.models.changes import Changes
-from pdfqa_core.models.encoder_files import EncoderFile, EncoderFiles
 from pdfqa_core.models.encoders import Encoders, PassageEncoder, graphs_path
-from pdfqa_core.models.files import ModelFile, ModelFiles
+from pdfqa_core.models.files import EncoderFile, EncoderFiles, ModelFile, ModelFiles
 from pdfqa_core.models.language import LanguageModel, ModelStatus, State
 from pdfqa_core.models.speed import Speed
 from pdfqa_core.models.trained import TrainedModel
-from pdfqa_core.settings import Settings
-from pdfqa_core.settings_sources import models_path
+from pdfqa_core.settings import Settings, models_path
 from pdfqa_core.text import sentences
 
 __all__ = [
@@ -51,7 +49,7 @@ class Models:
             )
         encoders = Encoders.with_graphs(
             graphs_path(settings.llm), files.encoders.find, files.encoders.find_late, cluster
-        )  # fmt: skip
+        )
         return cls(encoders, LanguageModel(settings.llm, files), files, settings.server.demo, cluster)
 
     def changes(self) -> Changes:

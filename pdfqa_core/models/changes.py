@@ -11,12 +11,11 @@ from pdfqa_core.errors import ModelError, PdfQAError, UsageError
 from pdfqa_core.interfaces import Message, StopSignal
 from pdfqa_core.llm import OpenAICompatible
 from pdfqa_core.llm.catalogue import entry, is_path, title_of
-from pdfqa_core.models.encoder_files import title_of_encoder
 from pdfqa_core.models.encoders import Encoders
-from pdfqa_core.models.files import ModelFiles
+from pdfqa_core.models.files import ModelFiles, title_of_encoder
 from pdfqa_core.models.language import LanguageModel, api_key
 from pdfqa_core.models.speed import Speed, speed_test
-from pdfqa_core.retrieval.paired_encoder import parts_of
+from pdfqa_core.retrieval.encoder import parts_of
 from pdfqa_core.settings import LLMSettings, RetrievalSettings, Settings
 from pdfqa_core.streaming import complete
 from pdfqa_core.types import Progress

@@ -6,7 +6,9 @@ import importlib.util
 import logging
 import os
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
@@ -15,8 +17,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, UsageError
-from pdfqa_core.interfaces import StopSignal
-from pdfqa_core.llm import Engine, engines
+from pdfqa_core.interfaces import GREEDY, Message, Sampling, StopSignal, Stream, Usage
+from pdfqa_core.llm import engines
+from pdfqa_core.llm.base import Engine
 from pdfqa_core.llm.catalogue import (
     AUTO,
     default_model,
@@ -28,13 +31,140 @@ from pdfqa_core.llm.catalogue import (
     resolve,
     title_of,
 )
-from pdfqa_core.llm.current import CurrentLLM
-from pdfqa_core.llm.gpu import Offload
+from pdfqa_core.llm.hardware import Offload
 from pdfqa_core.llm.openai import base_url
 from pdfqa_core.models.files import ModelFiles
 from pdfqa_core.registry import Registry
 from pdfqa_core.settings import LLMSettings, Settings
-from pdfqa_core.streaming import EitherStop
+from pdfqa_core.streaming import EitherStop, is_set
+from pdfqa_core.types import Progress
+
+# ----------------------------------------------------------------------------------------------------
+# The language model in use, whichever it is: readers hold this one while engines are replaced behind it.
+
+POLL = 0.05  # seconds between two looks at a stop signal
+LONGEST = 600.0  # seconds that a call without a stop signal waits for an engine to be replaced
+
+
+class CurrentLLM:
+    """Passes calls on to the engine in use. While it is replaced new calls wait, and it waits for those under way."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self._changed = threading.Condition()
+        self.calls = 0  # under way
+        self._closed = ""  # why new calls wait, in words
+
+    @property
+    def name(self) -> str:
+        """The name of the model in use."""
+        return self.engine.name
+
+    @property
+    def context_size(self) -> int:
+        """How many tokens prompt and reply may have together."""
+        return self.engine.context_size
+
+    @property
+    def parallel(self) -> int:
+        """How many requests are worth sending at the same time."""
+        return self.engine.parallel
+
+    # ------------------------------------------------------------ replacing
+
+    @contextmanager
+    def alone(self, why: str, stop: StopSignal | None = None) -> Iterator[None]:
+        """Keep new calls waiting and wait for those under way; the block may set `engine`.
+
+        Raises StoppedError if `stop` is set meanwhile, PdfQAError if another block is under way.
+        """
+        with self._changed:
+            if self._closed:
+                raise PdfQAError("Another model is being loaded.", "Wait for it, or stop it.")
+            self._closed = why
+        try:
+            while self.calls:
+                if is_set(stop):
+                    raise StoppedError
+                time.sleep(POLL)
+            yield
+        finally:
+            with self._changed:
+                self._closed = ""
+                self._changed.notify_all()
+
+    def _entered(self, stop: StopSignal | None) -> Generator[Progress, None, None]:
+        """Count one call more, as soon as no engine is being replaced. Raises StoppedError."""
+        while True:
+            with self._changed:
+                if is_set(stop):
+                    raise StoppedError
+                if not self._closed:
+                    self.calls += 1
+                    return
+                words = self._closed
+                self._changed.wait(POLL)
+            yield Progress(words)
+
+    def _left(self) -> None:
+        with self._changed:
+            self.calls -= 1
+
+    # ------------------------------------------------------------ calls
+
+    @contextmanager
+    def _in_use(self, stop: StopSignal | None = None) -> Iterator[Engine]:
+        deadline = time.monotonic() + LONGEST
+        for _ in self._entered(stop):
+            if time.monotonic() > deadline:
+                raise PdfQAError("The language model is still being replaced.", "Try again later.")
+        try:
+            yield self.engine
+        finally:
+            self._left()
+
+    def count_tokens(self, messages: Sequence[Message]) -> int:
+        """Return the length of the prompt in tokens."""
+        with self._in_use() as engine:
+            return engine.count_tokens(messages)
+
+    def choose(
+        self, messages: Sequence[Message], choices: Sequence[str], *, stop: StopSignal | None = None
+    ) -> Mapping[str, float]:
+        """Return the probability of each of `choices` as the reply."""
+        with self._in_use(stop) as engine:
+            return engine.choose(messages, choices, stop=stop)
+
+    def prepare(self, stop: StopSignal | None = None) -> Generator[Progress, None, None]:
+        """Load the model while yielding Progress."""
+        yield from self._entered(stop)
+        try:
+            yield from self.engine.prepare(stop)
+        finally:
+            self._left()
+
+    def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        stop: StopSignal | None = None,
+        schema: Mapping[str, Any] | None = None,
+        sampling: Sampling = GREEDY,
+    ) -> Stream:
+        """Yield the reply's pieces, with Progress between them, and last one Usage."""
+        try:
+            yield from self._entered(stop)
+        except StoppedError:
+            yield Usage(finish_reason="stopped")
+            return
+        try:
+            yield from self.engine.stream(messages, max_tokens=max_tokens, stop=stop, schema=schema, sampling=sampling)
+        finally:
+            self._left()
+
+
+# ----------------------------------------------------------------------------------------------------
 
 # Settings that make another engine; the others (sampling, longest answer) hold from the next answer on.
 ENGINE_FIELDS = (
@@ -114,9 +244,13 @@ class LanguageModel:
     """
 
     def __init__(
-        self, settings: LLMSettings, files: ModelFiles, *, available: Registry[Any] = engines,
+        self,
+        settings: LLMSettings,
+        files: ModelFiles,
+        *,
+        available: Registry[Any] = engines,
         key: Callable[[str], str] = api_key,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.wanted = self._used = self.named(settings)
         self.note = ""
         self._files = files
@@ -154,9 +288,11 @@ class LanguageModel:
         """
         known = self.wanted.url
         return LanguageModel(
-            self.named(wanted), self._files, available=self._engines,
+            self.named(wanted),
+            self._files,
+            available=self._engines,
             key=lambda url: self.key(url) if url == known else "",
-        )  # fmt: skip
+        )
 
     def _absent(self, llm: LLMSettings) -> bool:
         """Whether the model is one of the catalogue that is not here."""
@@ -233,9 +369,7 @@ class LanguageModel:
     def _build(self, chosen: LLMSettings) -> Engine:
         make: Callable[..., Engine] = self._engines.get(chosen.engine)
         if chosen.engine == "openai":
-            return make(
-                chosen.url, model=chosen.model, api_key=self.key(chosen.url), context_size=chosen.context_size
-            )  # fmt: skip
+            return make(chosen.url, model=chosen.model, api_key=self.key(chosen.url), context_size=chosen.context_size)
         if chosen.engine == "llama_cpp" and importlib.util.find_spec("llama_cpp") is None:
             raise ModelError("llama-cpp-python is not installed, so no language model can run.", INSTALL_LLAMA)
         folders = self._files.folders
@@ -246,10 +380,14 @@ class LanguageModel:
             return self._file
 
         return make(
-            find, name=title_of(chosen.model), context_size=chosen.context_size,
-            threads=chosen.threads, gpu_layers=chosen.gpu_layers, batch_size=chosen.batch_size,
+            find,
+            name=title_of(chosen.model),
+            context_size=chosen.context_size,
+            threads=chosen.threads,
+            gpu_layers=chosen.gpu_layers,
+            batch_size=chosen.batch_size,
             chat_template=chosen.chat_template,
-        )  # fmt: skip
+        )
 
     # ------------------------------------------------------------ loading at the start
 

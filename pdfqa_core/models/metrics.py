@@ -8,14 +8,11 @@ from pathlib import Path
 
 from pdfqa_core import __version__
 from pdfqa_core.interfaces import LLM
-from pdfqa_core.metrics.entity_finder import EntityFinder
-from pdfqa_core.metrics.nli import NliCrossEncoder
 from pdfqa_core.metrics.replies import CachedLLM
-from pdfqa_core.metrics.span_reader import SpanReader
-from pdfqa_core.metrics.token_embedder import TransformerTokens
+from pdfqa_core.metrics.scoring_models import EntityFinder, NliCrossEncoder, SpanReader, TransformerTokens
 from pdfqa_core.retrieval.model_folder import ModelFolder
 from pdfqa_core.settings import LLMSettings
-from pdfqa_core.storage.replies import FILENAME, StoredReplies
+from pdfqa_core.storage.runs import FILENAME, StoredReplies
 from pdfqa_core.streaming import result_of
 
 

@@ -4,15 +4,56 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pdfqa_core.errors import ModelError, UsageError
-from pdfqa_core.full_disk import cannot_write
 from pdfqa_core.json_codec import encode
-from pdfqa_core.training import BI_ENCODER, CARD, RECORD, Compared, TrainingRecord, card, read_record
-from pdfqa_core.whole_files import sync_folder, unfinished_name, write_atomically
+from pdfqa_core.training import BI_ENCODER, CARD, NOT_STATED, RECORD, Compared, TrainingRecord, card, read_record
+from pdfqa_core.whole_files import cannot_write, sync_folder, unfinished_name, write_atomically
+
+# ----------------------------------------------------------------------------------------------------
+# The licence of a model that training starts from, as its card says.
+
+
+def stated_licence(path_or_name: str) -> str:
+    """Return the licence in the header of a model's card, or NOT_STATED.
+
+    The card is README.md in its folder; that of a model named as on the hub is looked for among downloaded files.
+    Takes nothing from the network.
+    """
+    from huggingface_hub.repocard import metadata_load
+
+    card = _card(path_or_name)
+    try:
+        header = metadata_load(card) if card else None
+    except Exception:  # noqa: BLE001 - what reads YAML has errors of its own
+        return NOT_STATED
+    header = header or {}
+    found, name = header.get("license"), header.get("license_name")
+    if isinstance(found, Sequence) and not isinstance(found, str):
+        found = ", ".join(map(str, found))
+    if str(found or "").casefold() == "other" and name:
+        found = name
+    return str(found) if found else NOT_STATED
+
+
+def _card(path_or_name: str) -> Path | None:
+    from huggingface_hub import try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError
+
+    folder = Path(path_or_name).expanduser()
+    if folder.is_dir():
+        return folder / CARD if (folder / CARD).is_file() else None
+    try:
+        found = try_to_load_from_cache(path_or_name, CARD)
+    except HFValidationError:  # no name of the hub
+        return None
+    return Path(found) if isinstance(found, str) else None
+
+
+# ----------------------------------------------------------------------------------------------------
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
 SETTING = {True: "embedding_model", False: "late_model"}  # by whether it is a bi-encoder
@@ -73,9 +114,7 @@ def trained_path(folder: Path, name: str, kind: str) -> str:
     return found.path
 
 
-def keep_trained(
-    folder: Path, record: TrainingRecord, save: Callable[[Path], None]
-) -> TrainedModel:  # fmt: skip
+def keep_trained(folder: Path, record: TrainingRecord, save: Callable[[Path], None]) -> TrainedModel:
     """Save a model with its record and card as `folder`/name: all of it or nothing. `save` writes the weights.
 
     Raises StorageError where it cannot be written, UsageError where the name is taken.

@@ -16,7 +16,7 @@ from statistics import median
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.agreement import Agreement, agreement, ordered, whole_scale
-from pdfqa_core.metrics.resampling import clusters_of
+from pdfqa_core.metrics.statistics import clusters_of
 from pdfqa_core.study_types import AppliesTo, Criterion, Rating, Study
 from pdfqa_core.types import Turn
 
@@ -201,9 +201,14 @@ def by_annotator(ratings: Iterable[Rating]) -> dict[str, dict[tuple[str, str], R
 
 
 def agreement_table(
-    one: Given, other: Given, criteria: Sequence[Criterion], *, annotators: tuple[str, str],
-    conversations: Mapping[str, str], seed: int = 0,
-) -> tuple[Agreement, ...]:  # fmt: skip
+    one: Given,
+    other: Given,
+    criteria: Sequence[Criterion],
+    *,
+    annotators: tuple[str, str],
+    conversations: Mapping[str, str],
+    seed: int = 0,
+) -> tuple[Agreement, ...]:
     """Return the agreement of two annotators for each criterion, over what both have judged.
 
     `conversations` gives the conversation of each turn: intervals resample turns, or conversations where they are many.
@@ -215,10 +220,15 @@ def agreement_table(
         scale = criterion.scale
         table.append(
             agreement(
-                first, second, labels=ordered(scale) if whole_scale(scale) else scale, criterion=criterion.name,
-                annotators=annotators, clusters=clusters_of([item for item, _ in shared], conversations), seed=seed,
+                first,
+                second,
+                labels=ordered(scale) if whole_scale(scale) else scale,
+                criterion=criterion.name,
+                annotators=annotators,
+                clusters=clusters_of([item for item, _ in shared], conversations),
+                seed=seed,
             )
-        )  # fmt: skip
+        )
     return tuple(table)
 
 

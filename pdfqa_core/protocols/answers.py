@@ -14,12 +14,12 @@ from pdfqa_core.interfaces import LLM, StopSignal
 from pdfqa_core.metrics.base import Measure
 from pdfqa_core.metrics.bertscore import NAMES, Baseline, TokenEmbedder, bertscore
 from pdfqa_core.metrics.catalogue import all_measures
-from pdfqa_core.metrics.insufficient_context import refusal_precision, refusal_recall
 from pdfqa_core.metrics.llm_judge import JudgeItem, judge_answers
+from pdfqa_core.metrics.rag import refusal_precision, refusal_recall
 from pdfqa_core.metrics.refusal import classify_refusals
 from pdfqa_core.metrics.replies import Decision, OnDone
 from pdfqa_core.protocols.answer_files import Pair
-from pdfqa_core.reading.declining import declines
+from pdfqa_core.reading.outcomes import declines
 
 Values = Mapping[str, float | None]
 BERTSCORE = NAMES
@@ -113,9 +113,15 @@ def score_meaning(
 ) -> tuple[list[Values], str]:
     """Return BERTScore by item, and how it was set (encoder, idf, rescaling). Raises ModelError, UsageError."""
     found = bertscore(
-        [pair.prediction for pair in pairs], [pair.references for pair in pairs], embedder, idf=idf, baseline=baseline,
-        inner_product=inner_product, stop=stop, on_done=on_done,
-    )  # fmt: skip
+        [pair.prediction for pair in pairs],
+        [pair.references for pair in pairs],
+        embedder,
+        idf=idf,
+        baseline=baseline,
+        inner_product=inner_product,
+        stop=stop,
+        on_done=on_done,
+    )
     return list(found.metrics()), found.setting
 
 

@@ -19,10 +19,9 @@ from pdfqa_core.evaluation_types import ScoredItem, ScoredSystem
 from pdfqa_core.extraction.process.outside import read_file
 from pdfqa_core.interfaces import LLM, Message, StopSignal
 from pdfqa_core.json_codec import parse_json
-from pdfqa_core.metrics.disambig_f1 import FindEntities, ReadAnswer, disambig_f1_entities, disambig_f1_qa
+from pdfqa_core.metrics.asqa import FindEntities, ReadAnswer, disambig_f1_entities, disambig_f1_qa, str_em
 from pdfqa_core.metrics.replies import OnDone
 from pdfqa_core.metrics.rouge import rouge_l, rouge_l_sum
-from pdfqa_core.metrics.str_em import str_em
 from pdfqa_core.protocols.json_rows import JsonRow, check_ids, check_same_ids, load_object, load_rows
 from pdfqa_core.streaming import complete
 

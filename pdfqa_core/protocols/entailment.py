@@ -15,10 +15,10 @@ from typing import Any
 from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import ScoredItem, ScoredSystem
 from pdfqa_core.interfaces import LLM, StopSignal
-from pdfqa_core.metrics.claims import claim_f1, claim_share
 from pdfqa_core.metrics.entailment import NAMES, EntailmentItem, EntailmentScores, Tagger, entailment_scores
+from pdfqa_core.metrics.rag import claim_f1, claim_share
+from pdfqa_core.metrics.refusal import SplitSentences
 from pdfqa_core.metrics.replies import OnDone
-from pdfqa_core.metrics.segments import SplitSentences
 from pdfqa_core.protocols.json_rows import JsonRow, check_ids, load_rows
 from pdfqa_core.text import sentences
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import ScoredItem, ScoredSystem
-from pdfqa_core.metrics.hotpot import Scores, answer_scores, joint_scores, supporting_fact_scores
+from pdfqa_core.metrics.short_answers import Scores, answer_scores, joint_scores, supporting_fact_scores
 from pdfqa_core.protocols.json_rows import check_ids, load_object, load_rows
 
 PARTS = ("em", "f1", "precision", "recall")

@@ -13,9 +13,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from pdfqa_core.csv_format import CsvRow, CsvTable, read_csv
+from pdfqa_core.csv_format import CsvRow, CsvTable, read_csv, write_csv
 from pdfqa_core.errors import UsageError, first_of
 from pdfqa_core.protocols.annotation import commented, judged
+from pdfqa_core.protocols.gold.rows import Field
+from pdfqa_core.reading.outcomes import rated_text
 from pdfqa_core.storage.records import Annotator, StudyCopy, StudyTurn
 from pdfqa_core.study_types import MISSED, AppliesTo, Criterion, Rating, Study
 from pdfqa_core.types import Answer, Turn
@@ -118,9 +120,13 @@ _MISSED = Criterion(MISSED, ("1", "0"), ("missed", "taken back"), ("", ""), Appl
 
 
 def ratings_of(
-    said: Sequence[Said], study: Study, turns: Sequence[StudyTurn], annotators: Sequence[str],
-    criteria: Sequence[Criterion], values: Mapping[str, str] | None = None,
-) -> tuple[Rating, ...]:  # fmt: skip
+    said: Sequence[Said],
+    study: Study,
+    turns: Sequence[StudyTurn],
+    annotators: Sequence[str],
+    criteria: Sequence[Criterion],
+    values: Mapping[str, str] | None = None,
+) -> tuple[Rating, ...]:
     """Return the ratings that a table makes in a study. Raises UsageError that names all rows that do not fit.
 
     A value is one of the criterion's scale, or what its button says; `annotators` are those who have signed in. An
@@ -154,7 +160,7 @@ def ratings_of(
             comment = one.comment if one.alone or criterion.name == keeper else ""
             ratings.append(
                 Rating(study.id, item, name, criterion.name, value, comment, one.seconds, one.rated_at or now)
-            )  # fmt: skip
+            )
     if faults:
         signed_in = ", ".join(annotators) or "nobody"
         raise TableError(list(dict.fromkeys(faults)), f"Signed in to “{study.name}”: {signed_in}.")
@@ -202,8 +208,9 @@ def study_of_table(data: bytes, name: str, columns: Columns, criteria: Sequence[
         if columns.of(needed) not in table.header:
             raise _missing(columns.of(needed), table)
     known = {one.name: one for one in criteria}
-    places = {wanted: table.header.index(columns.of(wanted)) for wanted in ANSWER_FIELDS
-              if columns.of(wanted) in table.header}  # fmt: skip
+    places = {
+        wanted: table.header.index(columns.of(wanted)) for wanted in ANSWER_FIELDS if columns.of(wanted) in table.header
+    }
     now = datetime.now(UTC)
     study_id = uuid.uuid4().hex
     talks: dict[str, str] = {}
@@ -220,9 +227,11 @@ def study_of_table(data: bytes, name: str, columns: Columns, criteria: Sequence[
         turns.append(StudyTurn(turn, talks.setdefault(talk, uuid.uuid4().hex), title, {}))
         for said in _row(row, {}, heads, columns, turn.id):
             criterion = known.get(said.criterion)
-            value = value_of(said.value, criterion, columns.values) if criterion else columns.values.get(
-                said.value, said.value
-            )  # fmt: skip
+            value = (
+                value_of(said.value, criterion, columns.values)
+                if criterion
+                else columns.values.get(said.value, said.value)
+            )
             if not value and criterion is not None:
                 why = f"{said.value!r} is no value of {said.criterion}: {_choices(criterion)}"
                 faults.append(Fault(row.number, said.column, why))
@@ -275,13 +284,22 @@ def _row(
             continue
         found.append(
             Said(
-                row.number, item or cells["item"], annotator or columns.annotator or cells["annotator"],
-                criterion or columns.criterion or cells["criterion"], value, cells.get("comment", ""), seconds, moment,
-                column, not criterion, () if found else tuple(faults),
-                where | ({} if annotator or columns.annotator else {"annotator": columns.of("annotator")})
+                row.number,
+                item or cells["item"],
+                annotator or columns.annotator or cells["annotator"],
+                criterion or columns.criterion or cells["criterion"],
+                value,
+                cells.get("comment", ""),
+                seconds,
+                moment,
+                column,
+                not criterion,
+                () if found else tuple(faults),
+                where
+                | ({} if annotator or columns.annotator else {"annotator": columns.of("annotator")})
                 | ({} if criterion or columns.criterion else {"criterion": columns.of("criterion")}),
             )
-        )  # fmt: skip
+        )
     return found
 
 
@@ -314,3 +332,172 @@ def value_of(value: str, criterion: Criterion, values: Mapping[str, str]) -> str
 def _choices(criterion: Criterion) -> str:
     pairs = zip(criterion.scale, criterion.labels, strict=True)
     return " or ".join(value if value == label else f"{value} ({label})" for value, label in pairs)
+
+
+# ----------------------------------------------------------------------------------------------------
+# Which column of a spreadsheet of ratings holds the item, the annotator, the values: guessed by names and by cells.
+#
+# A field that holds values is called "value:CRITERION/ANNOTATOR"; what is not named there stands in another column
+# of the row, or is the same for all rows. A criterion about passages has the rank of the passage behind it:
+# "passage#2".
+
+ROW = (
+    Field("item", "Item", ("item",), ("item_id", "id", "turn_id", "question_id", "question")),
+    Field("annotator", "Annotator", ("annotator",), ("rater", "evaluator", "judge", "assessor", "coder")),
+    Field("criterion", "Criterion", ("criterion",), ("criteria", "dimension", "aspect")),
+    Field("value", "Value", ("value",), ("rating", "score", "label", "verdict", "judgement", "judgment")),
+    Field("comment", "Comment", ("comment",), ("comments", "remark", "note", "notes")),
+    Field("seconds", "Seconds", ("seconds",), ("duration",)),
+    Field("rated_at", "Time", ("rated_at",), ("time", "timestamp", "date")),
+)  # fmt: skip
+FIXED = "="  # how a choice begins that is the same for all rows, and no column
+_VALUE = "value:"
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What can be chosen: fields of a row, a column for each criterion, for each annotator, and for both."""
+
+    criteria: tuple[Criterion, ...]
+    annotators: tuple[str, ...]
+    passages: int
+
+    @property
+    def by_criterion(self) -> tuple[Field, ...]:
+        """Fields for columns that hold the values of one criterion each."""
+        return tuple(Field(f"{_VALUE}{name}/", words, ()) for name, words in self._asked())
+
+    @property
+    def by_annotator(self) -> tuple[Field, ...]:
+        """Fields for columns that hold the values of one annotator each."""
+        return tuple(Field(f"{_VALUE}/{name}", name, ()) for name in self.annotators)
+
+    @property
+    def by_both(self) -> tuple[Field, ...]:
+        """Fields for columns that hold the values of one annotator under one criterion each."""
+        return tuple(
+            Field(f"{_VALUE}{one}/{name}", f"{words}: {name}", (f"{one}: {name}",))
+            for one, words in self._asked()
+            for name in self.annotators
+        )
+
+    def _asked(self) -> list[tuple[str, str]]:
+        found = []
+        for one in self.criteria:
+            if one.applies_to is AppliesTo.PASSAGE:
+                found.append((one.name, f"{one.title} (a row each)"))
+                found += [(f"{one.name}#{rank}", f"{one.title} {rank}") for rank in range(1, self.passages + 1)]
+            else:
+                found.append((one.name, one.title))
+        return found
+
+
+def choices_of(turns: Sequence[StudyTurn], criteria: Sequence[Criterion], annotators: Sequence[str]) -> Choices:
+    """Return what can be chosen for a table of a study's ratings."""
+    ranks = [hit.rank for one in turns for hit in one.turn.answer.hits]
+    return Choices(tuple(criteria), tuple(annotators), max(ranks, default=0))
+
+
+def guessed(table: CsvTable, choices: Choices) -> dict[str, str]:
+    """Return the column of each field, or what is the same for all rows, as far as names and cells say so."""
+    by_name = {_plain_column(column): column for column in reversed(table.header)}
+    found: dict[str, str] = {}
+    for part in ROW:
+        column = next((by_name[name] for name in (*part.read, *part.also) if name in by_name), "")
+        if column and column not in found.values():
+            found[part.name] = column
+    exact = {_plain_column(one.read[0]): one for one in choices.by_both}
+    both = {exact[name].name: column for name, column in by_name.items() if name in exact}
+    if "value" in found or both:
+        only = {"annotator", "criterion", "value"} if both and "value" not in found else set()
+        return {name: column for name, column in found.items() if name not in only} | both
+    people = {one.casefold(): one for one in choices.annotators}
+    for column in (one for one in table.header if one not in found.values()):
+        if column.strip().casefold() in people and (fits := _fitting(table, column, choices)):
+            found[f"{_VALUE}/{people[column.strip().casefold()]}"] = column
+            found.setdefault("criterion", FIXED + fits[0].name)
+    if not any(name.startswith(_VALUE) for name in found):
+        found |= _by_criterion(table, choices, by_name, found)
+    if len(choices.annotators) == 1 and not any(name.startswith(f"{_VALUE}/") for name in found):
+        found.setdefault("annotator", FIXED + choices.annotators[0])
+    return found
+
+
+def _by_criterion(
+    table: CsvTable, choices: Choices, by_name: Mapping[str, str], found: Mapping[str, str]
+) -> dict[str, str]:
+    named = {}
+    for part in choices.by_criterion:
+        name = part.name.removeprefix(_VALUE).removesuffix("/")
+        criterion = next(one for one in choices.criteria if one.name == name.partition("#")[0])
+        wanted = (name, name.replace("#", " "), part.words, criterion.title if "#" not in name else "")
+        column = next((by_name[_plain_column(one)] for one in wanted if _plain_column(one) in by_name), "")
+        if column and column not in found.values() and criterion in _fitting(table, column, choices):
+            named[part.name] = column
+    return named
+
+
+def _fitting(table: CsvTable, column: str, choices: Choices) -> list[Criterion]:
+    """Return the criteria that have all values of a column on their scale."""
+    place = table.header.index(column)
+    cells = {row.cells[place].strip() for row in table.rows} - {""}
+    asked = sorted(choices.criteria, key=lambda one: one.applies_to is not AppliesTo.ANSWER)
+    return [one for one in asked if cells and all(value_of(cell, one, {}) for cell in cells)]
+
+
+def columns_of(chosen: Mapping[str, str], words: Mapping[str, str] | None = None) -> Columns:
+    """Return how the table is read with these choices; `words` are values by what cells say.
+
+    Raises UsageError where the choices do not say enough.
+    """
+    wanted = {part: column for part, column in chosen.items() if column}
+    if "item" not in wanted:
+        raise UsageError("No column is chosen for the item.", "Choose the one with the ids, or with the questions.")
+    cells: dict[str, tuple[str, str]] = {}
+    for part, column in wanted.items():
+        if part != "value" and not part.startswith(_VALUE):
+            continue
+        if column in cells:
+            raise UsageError(f"The column {column!r} is chosen twice.", "A column holds one kind of values.")
+        criterion, _, annotator = part.removeprefix(_VALUE).partition("/") if part != "value" else ("", "", "")
+        cells[column] = (criterion, annotator)
+    if not cells:
+        raise UsageError("No column is chosen that holds values.", "Choose one at Value, or by criterion or annotator.")
+    for place, name in enumerate(("criterion", "annotator")):
+        if name not in wanted and not all(one[place] for one in cells.values()):
+            raise UsageError(f"It is not clear which {name} the values are for.", f"Choose one at {name.title()}.")
+    fixed = {
+        name: wanted[name].removeprefix(FIXED)
+        for name in ("annotator", "criterion")
+        if wanted.get(name, "").startswith(FIXED)
+    }
+    fields = [one.name for one in ROW if one.name != "value" and one.name not in fixed]
+    names = {name: wanted.get(name, "") for name in fields}
+    return Columns(
+        names,
+        annotator=fixed.get("annotator", ""),
+        criterion=fixed.get("criterion", ""),
+        values=words or {},
+        cells=cells,
+    )
+
+
+def template(turns: Sequence[StudyTurn], criteria: Sequence[Criterion], annotators: Sequence[str]) -> bytes:
+    """Return a table to fill in, which is read without a choice: a row per item, a column per criterion and annotator.
+
+    Which system answered does not stand in it.
+    """
+    people = tuple(annotators) or ("Annotator 1", "Annotator 2")
+    asked = {(part.item_id, part.criterion.name) for one in turns for part in judged(one.turn, criteria)}
+    heads = [(one.name, name) for one in criteria for name in people]
+    rows = []
+    for one in turns:
+        texts = {one.turn.id: "", **{f"{one.turn.id}#{hit.rank}": hit.passage.text for hit in one.turn.answer.hits}}
+        for item, text in texts.items():
+            if any((item, criterion.name) in asked for criterion in criteria):
+                rows.append([item, one.turn.question, rated_text(one.turn.answer), text, *[""] * len(heads)])
+    return write_csv(("item", "question", "answer", "passage", *(f"{one}: {name}" for one, name in heads)), rows)
+
+
+def _plain_column(column: str) -> str:
+    return " ".join(column.replace("_", " ").split()).lower().replace(" ", "_")

@@ -13,12 +13,34 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from pdfqa_core.csv_format import write_csv
 from pdfqa_core.errors import StoppedError, UsageError
 from pdfqa_core.evaluation_types import GoldItem, RankedPlace, Ranking, ScoredItem, ScoredSystem
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.metrics.ranking import RankingMeasure
 from pdfqa_core.protocols.gold import GoldFile, GoldPlace, GoldQuestion
 from pdfqa_core.types import GENERATED, Document, Hit, Page, Passage, Progress, Question, Span
+
+# ----------------------------------------------------------------------------------------------------
+# A table of questions to be filled in for measuring retrieval: one row for each kind of gold that it may have.
+
+TEMPLATE = "retrieval questions.csv"
+COLUMNS = ("question", "document", "page", "quote", "answerable")
+_SAMPLE = "harbour-heat.pdf"  # so that the rows can be tried as they stand
+_ROWS = (
+    ("How often are the meters read?", _SAMPLE, "4", "All meters are read every 15 minutes", "yes"),  # words of a page
+    ("What did building the plant cost?", _SAMPLE, "6", "", "yes"),  # a whole page
+    ("How loud is it at night, and what is permitted?", _SAMPLE, "2; 7", "", "yes"),  # any of several pages
+    ("Which company built the heat pump?", "", "", "", "no"),  # nothing that could be found
+)
+
+
+def template() -> bytes:
+    """Return a CSV file with the columns that questions need whose places are to be found, and example rows."""
+    return write_csv(COLUMNS, _ROWS)
+
+
+# ----------------------------------------------------------------------------------------------------
 
 DEPTH = 100
 MEASURES = ("HR@1", "HR@3", "HR@5", "HR@10", "MRR", "R@5", "R@10", "nDCG@10")
@@ -133,9 +155,14 @@ def _item(
         before = earlier.follow_up_of
     origin = GENERATED if question.generated else "file"
     return GoldItem(
-        Question(question.id, question.question, origin), question.references, spans, pages, tuple(history),
-        question.answerable, first,
-    )  # fmt: skip
+        Question(question.id, question.question, origin),
+        question.references,
+        spans,
+        pages,
+        tuple(history),
+        question.answerable,
+        first,
+    )
 
 
 def locate(quote: str, text: str) -> tuple[int, int] | None:
@@ -216,9 +243,14 @@ def counted(ranking: Ranking) -> tuple[bool, ...]:
 
 
 def run_system(
-    name: str, items: Sequence[GoldItem], search: Search, *, measures: Sequence[str] = MEASURES, depth: int = DEPTH,
+    name: str,
+    items: Sequence[GoldItem],
+    search: Search,
+    *,
+    measures: Sequence[str] = MEASURES,
+    depth: int = DEPTH,
     stop: StopSignal | None = None,
-) -> Iterator[Progress | tuple[Scored, ...]]:  # fmt: skip
+) -> Iterator[Progress | tuple[Scored, ...]]:
     """Search for every question; yields progress, then values and rankings in the order of the questions.
 
     Raises StoppedError when `stop` is set.

@@ -103,17 +103,18 @@ def with_keys(criteria: Sequence[Criterion]) -> tuple[Criterion, ...]:
     if all(one.is_text for one in criteria):
         raise UsageError("Nothing can be counted of words alone.", "Add a criterion with values.")
     passages = next((one for one in criteria if one.applies_to is AppliesTo.PASSAGE and not one.is_text), None)
-    binary = next((one for one in criteria if kind_of(one) is Kind.BINARY and one.applies_to is not AppliesTo.PASSAGE),
-                  None)  # fmt: skip
+    binary = next(
+        (one for one in criteria if kind_of(one) is Kind.BINARY and one.applies_to is not AppliesTo.PASSAGE), None
+    )
     taken = (PASSAGE_KEYS if passages else "") + ("YN" if binary else "")
     free = iter(_DIGITS + "".join(key for key in _LETTERS if key not in taken))
-    return tuple(replace(one, keys=_keys(one, passages, binary, free),
-                         rest_key=REST_KEY if one is passages else "") for one in criteria)  # fmt: skip
+    return tuple(
+        replace(one, keys=_keys(one, passages, binary, free), rest_key=REST_KEY if one is passages else "")
+        for one in criteria
+    )
 
 
-def _keys(
-    one: Criterion, passages: Criterion | None, binary: Criterion | None, free: Iterator[str]
-) -> tuple[str, ...]:  # fmt: skip
+def _keys(one: Criterion, passages: Criterion | None, binary: Criterion | None, free: Iterator[str]) -> tuple[str, ...]:
     if one is passages:
         return (PASSAGE_KEYS, *[""] * (len(one.scale) - 1))
     if one.applies_to is AppliesTo.PASSAGE:

@@ -145,14 +145,17 @@ def read_item_table(data: bytes) -> tuple[GeneratedItem, ...]:
         else:
             where = (cell.get("gold_passage", ""), cell.get("file", ""), int(page or 0))
             details = ItemDetails(
-                tuple(filter(None, [cell.get("gold_answer", "")])), (GoldPassage(*where),) if any(where) else (),
-                ItemRole(kind), {name: row.cells[at].strip() for name, at in expected.items() if row.cells[at].strip()},
-                cell.get("explanation", ""), cell.get("system", ""), cell.get("document", "") or where[1],
-                cell.get("second_answer", ""), cell.get("second_system", ""),
-            )  # fmt: skip
-            found.append(
-                GeneratedItem(cell.get("id") or str(row.number), cell["question"], cell["answer"], details)
-            )  # fmt: skip
+                tuple(filter(None, [cell.get("gold_answer", "")])),
+                (GoldPassage(*where),) if any(where) else (),
+                ItemRole(kind),
+                {name: row.cells[at].strip() for name, at in expected.items() if row.cells[at].strip()},
+                cell.get("explanation", ""),
+                cell.get("system", ""),
+                cell.get("document", "") or where[1],
+                cell.get("second_answer", ""),
+                cell.get("second_system", ""),
+            )
+            found.append(GeneratedItem(cell.get("id") or str(row.number), cell["question"], cell["answer"], details))
     if faults:
         raise UsageError(f"Nothing was taken, because of {first_of(faults)}.", "Correct the rows.")
     if not found:
@@ -211,9 +214,13 @@ def pairs(items: Sequence[GeneratedItem], seed: int) -> tuple[GeneratedItem, ...
 
 
 def study_of(
-    name: str, items: Sequence[GeneratedItem], *, seed: int = 0, names: Sequence[str] = (),
+    name: str,
+    items: Sequence[GeneratedItem],
+    *,
+    seed: int = 0,
+    names: Sequence[str] = (),
     find: Callable[[GoldPassage], GoldPassage] = lambda passage: passage,
-) -> StudyCopy:  # fmt: skip
+) -> StudyCopy:
     """Return a study of these items: each a conversation of one turn. `find` completes a gold passage."""
     now, study_id = datetime.now(UTC), uuid.uuid4().hex
     turns = []

@@ -2,20 +2,297 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from math import isfinite, nan
 
 from pdfqa_core.csv_format import read_csv
 from pdfqa_core.errors import UsageError
-from pdfqa_core.metrics.against_people import Trust, against_people
-from pdfqa_core.metrics.human_results import majority
-from pdfqa_core.metrics.prediction_powered import Powered, prediction_powered
-from pdfqa_core.protocols.annotation import Given
+from pdfqa_core.metrics.against_people import Powered, Trust, against_people, prediction_powered
+from pdfqa_core.metrics.agreement import (
+    Agreement,
+    AgreementOfMany,
+    agreement_over_time,
+    mean_places,
+    ordered,
+    summary_of_pairs,
+    whole_scale,
+)
+from pdfqa_core.metrics.human_results import (
+    ADJUDICATED,
+    MAJORITY,
+    JudgedTurn,
+    ResultRow,
+    human_results,
+    majority,
+)
+from pdfqa_core.metrics.statistics import clusters_of
+from pdfqa_core.protocols.annotation import Given, Judged, agreement_table, judged
 from pdfqa_core.protocols.answer_files import AnswerRow, Pair
 from pdfqa_core.protocols.answers import DEFAULT, Values, score_answers
-from pdfqa_core.study_types import Adjudication
+from pdfqa_core.study_types import MISSED, Adjudication, AppliesTo, Criterion, ItemDetails, Rating
 from pdfqa_core.types import Answer, Support, Turn
+
+# ----------------------------------------------------------------------------------------------------
+# The agreement of a study's annotators: of all of them, of each pair, and over time.
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionAgreement:
+    """Agreement under one criterion: of all annotators with each pair, and of the first pair from start to end."""
+
+    all: AgreementOfMany
+    over_time: tuple[Agreement, ...] = ()
+
+
+def study_agreement(
+    given: Mapping[str, Given], criteria: Sequence[Criterion], conversations: Mapping[str, str], *, seed: int = 0
+) -> tuple[CriterionAgreement, ...]:
+    """Return the agreement for each criterion that somebody rated; `given` are the ratings by annotator.
+
+    `conversations` gives the conversation of each turn: intervals resample turns, or conversations where they are many
+    (see `clusters_of`). Nothing is returned for fewer than two annotators.
+    """
+    if len(given) < 2:
+        return ()
+    tables = {
+        pair: {
+            row.criterion: row
+            for row in agreement_table(
+                given[pair[0]], given[pair[1]], criteria, annotators=pair, conversations=conversations, seed=seed
+            )
+        }
+        for pair in combinations(given, 2)
+    }
+    found = []
+    for criterion in (one for one in criteria if not one.is_text):
+        values = {
+            name: {key[0]: rating.value for key, rating in ratings.items() if key[1] == criterion.name}
+            for name, ratings in given.items()
+        }
+        if not any(values.values()):
+            continue
+        pairs = [rows[criterion.name] for rows in tables.values()]
+        scale = ordered(criterion.scale) if whole_scale(criterion.scale) else criterion.scale
+        summary = summary_of_pairs(criterion.name, values, pairs, scale, conversations, seed=seed)
+        found.append(CriterionAgreement(summary, _over_time(given, criterion, scale, conversations, seed)))
+    return tuple(found)
+
+
+def with_others(criteria: Sequence[Criterion], ratings: Iterable[Rating]) -> tuple[Criterion, ...]:
+    """Return the criteria, and after them those that only ratings from elsewhere have, with the values that occur.
+
+    Missed passages are not among them: each annotator marks others.
+    """
+    known = {MISSED, *(one.name for one in criteria)}
+    values: dict[str, set[str]] = {}
+    of_passages: dict[str, bool] = {}
+    for rating in ratings:
+        if rating.criterion not in known:
+            values.setdefault(rating.criterion, set()).add(rating.value)
+            of_passages[rating.criterion] = "#" in rating.item_id
+    others = []
+    for name, found in values.items():
+        scale = ordered(sorted(found))
+        kind = AppliesTo.PASSAGE if of_passages[name] else AppliesTo.ANSWER
+        others.append(Criterion(name, scale, scale, ("",) * len(scale), kind, name.capitalize()))
+    return (*criteria, *others)
+
+
+def _over_time(
+    given: Mapping[str, Given], criterion: Criterion, scale: Sequence[str], conversations: Mapping[str, str], seed: int
+) -> tuple[Agreement, ...]:
+    names = tuple(given)[:2]
+    one, other = (given[name] for name in names)
+    shared = [key for key in one if key in other and key[1] == criterion.name]
+    moments = [[side[key].rated_at.timestamp() for key in shared] for side in (one, other)]
+    return agreement_over_time(
+        [one[key].value for key in shared],
+        [other[key].value for key in shared],
+        mean_places(*moments),
+        labels=scale,
+        criterion=criterion.name,
+        annotators=(names[0], names[1]),
+        seed=seed,
+        clusters=clusters_of([item for item, _ in shared], conversations),
+    )
+
+
+# ----------------------------------------------------------------------------------------------------
+# Where the annotators of a study said different things, the items they agree on least first.
+
+# What can have gone wrong, for adjudication. Names as they are stored.
+ERROR_CATEGORIES = {
+    "": "no error",
+    "retrieval": "the right passage was not found",
+    "reading": "the passage was there, the answer is wrong",
+    "incomplete": "the answer leaves something out",
+    "unsupported": "the answer says what no passage says",
+    "question": "the question is not clear",
+    "gold": "the gold answer is wrong",
+    "guideline": "the guideline does not say",
+    "slip": "an annotator's slip",
+    "other": "something else",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A judgement on which annotators differ: what each of them said, and what they wrote with it.
+
+    `agreement` is the share of pairs of judgements about the same turn that are equal.
+    """
+
+    turn: Turn
+    judged: Judged
+    annotators: tuple[str, ...]
+    values: tuple[str, ...]
+    comments: tuple[str, ...]
+    agreement: float
+
+
+def disagreements(
+    turns: Sequence[Turn], given: Mapping[str, Given], criteria: Sequence[Criterion]
+) -> tuple[Disagreement, ...]:
+    """Return what annotators judged differently; turns with the lowest agreement first, else in their order.
+
+    What is answered in words is left out: such answers always differ.
+    """
+    found: list[Disagreement] = []
+    asked = [one for one in criteria if not one.is_text]
+    for turn in turns:
+        differing: list[tuple[Judged, dict[str, str]]] = []
+        pairs = same = 0
+        for part in judged(turn, asked):
+            values = {name: ratings[part.key].value for name, ratings in given.items() if part.key in ratings}
+            equal = [one == other for one, other in combinations(values.values(), 2)]
+            pairs, same = pairs + len(equal), same + sum(equal)
+            if not all(equal):
+                differing.append((part, values))
+        found += [
+            Disagreement(
+                turn,
+                part,
+                tuple(values),
+                tuple(values.values()),
+                tuple(given[name][part.key].comment for name in values),
+                same / pairs,
+            )
+            for part, values in differing
+        ]
+    return tuple(sorted(found, key=lambda one: one.agreement))
+
+
+# ----------------------------------------------------------------------------------------------------
+# The ratings of a study as the result tables take them: of each annotator, of the majority, and adjudicated.
+
+Labels = Mapping[tuple[str, str], str]  # by item and name of the criterion
+_BINARY = frozenset({"0", "1"})
+_PAIR = {"A": 1.0, "same": 0.5, "B": 0.0}  # how far a value prefers the answer that stands first
+
+
+def result_rows(
+    turns: Sequence[tuple[str, Turn]],
+    given: Mapping[str, Given],
+    criteria: Sequence[Criterion],
+    adjudications: Iterable[Adjudication] = (),
+    *,
+    details: Mapping[str, ItemDetails] | None = None,
+    assigned: Mapping[str, Collection[str]] | None = None,
+    seed: int = 0,
+) -> tuple[ResultRow, ...]:
+    """Return the result tables of a study; `turns` are (conversation, turn), `given` the ratings by annotator.
+
+    The intent is the first criterion about turns, the answer the first about answers with the values 0 and 1, the
+    passages the first about passages with these. The majority, with two annotators or more, holds what more than half
+    of those say who rated the item: of two what both say. The adjudicated view, where something was adjudicated, is the
+    majority's with the adjudicated values in their places. Other criteria whose values are numbers have their means;
+    of a pair of answers the share that prefers the first of the two systems, "no difference" being half. `details` are
+    those of the items by turn id.
+    """
+    views: list[tuple[str, Labels]] = [
+        (name, {key: rating.value for key, rating in ratings.items()}) for name, ratings in given.items() if ratings
+    ]
+    most = _majorities([values for _, values in views])
+    if most:  # not where everybody rates answers of their own
+        views.append((MAJORITY, most))
+    if agreed := {(one.item_id, one.criterion): one.value for one in adjudications}:
+        views.append((ADJUDICATED, {**most, **agreed}))
+    chosen = {kind: _first(criteria, kind) for kind in AppliesTo}
+    others = [one for one in criteria if one.applies_to is not AppliesTo.PASSAGE and one not in chosen.values()]
+    known = details or {}
+    own = assigned or {}
+    raters = [
+        (
+            name,
+            [
+                _judged(where, turn, values, chosen, others, known.get(turn.id, ItemDetails()))
+                for where, turn in turns
+                if name not in own or turn.id in own[name]
+            ],
+        )
+        for name, values in views
+    ]
+    intent = chosen[AppliesTo.TURN]
+    return human_results(raters, intents=intent.scale if intent else (), seed=seed)
+
+
+def titles(conversations: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Return what to call each conversation of (id, title): its title, numbered where several have the same one."""
+    unique = dict(conversations)
+    counts = Counter(title or "Conversation" for title in unique.values())
+    seen: Counter[str] = Counter()
+    found = {}
+    for one, title in unique.items():
+        name = title or "Conversation"
+        seen[name] += 1
+        found[one] = f"{name} ({seen[name]})" if counts[name] > 1 else name
+    return found
+
+
+def _majorities(views: Sequence[Labels]) -> dict[tuple[str, str], str]:
+    votes: dict[tuple[str, str], list[str]] = {}
+    for values in views:
+        for key, value in values.items():
+            votes.setdefault(key, []).append(value)
+    return {key: most for key, given in votes.items() if (most := majority(given))}
+
+
+def _first(criteria: Sequence[Criterion], kind: AppliesTo) -> Criterion | None:
+    wanted = (one for one in criteria if one.applies_to is kind)
+    return next((one for one in wanted if kind is AppliesTo.TURN or set(one.scale) == _BINARY), None)
+
+
+def _judged(
+    conversation: str,
+    turn: Turn,
+    values: Labels,
+    criteria: Mapping[AppliesTo, Criterion | None],
+    others: Sequence[Criterion],
+    details: ItemDetails,
+) -> JudgedTurn:
+    def said(kind: AppliesTo) -> list[str]:
+        criterion = criteria[kind]
+        return [values.get(part.key, "") for part in judged(turn, [criterion])] if criterion else []
+
+    intent, answer = (said(kind)[0] if criteria[kind] else "" for kind in (AppliesTo.TURN, AppliesTo.ANSWER))
+    passages = tuple(float(one) if one else None for one in said(AppliesTo.PASSAGE))
+    scores = {}
+    for one in others:
+        value = values.get((turn.id, one.name), "")
+        if value and all(step.lstrip("-").isdecimal() for step in one.scale) and one.scale:
+            scores[one.name] = float(value)
+        elif value in _PAIR and set(one.scale) == set(_PAIR) and details.second:
+            first = min(details.system, details.second_system)
+            won = _PAIR[value] if details.system == first else 1 - _PAIR[value]
+            scores[f"prefers {first or 'A'}"] = won
+    system = "" if details.second else details.system
+    return JudgedTurn(conversation, turn.number, intent, float(answer) if answer else None, passages, scores, system)
+
+
+# ----------------------------------------------------------------------------------------------------
 
 Scores = Mapping[str, Mapping[str, float | None]]  # by measure and turn id
 OWN = {
@@ -130,9 +407,13 @@ def people_say(
 
 
 def study_measures(
-    labels: Mapping[str, float], scores: Scores, conversations: Mapping[str, str], *,
-    disputed: Collection[str] = (), seed: int = 0,
-) -> StudyMeasures:  # fmt: skip
+    labels: Mapping[str, float],
+    scores: Scores,
+    conversations: Mapping[str, str],
+    *,
+    disputed: Collection[str] = (),
+    seed: int = 0,
+) -> StudyMeasures:
     """Return what the measures are worth beside the labels of people, best first by AUROC; those without a score not.
 
     `scores` may hold items without a label: their scores, where they lie in 0..1, give the accuracy on all items by
@@ -147,10 +428,13 @@ def study_measures(
         clusters = [conversations.get(item, item) for item in items]
         trust.append(
             against_people(
-                measure, [values[item] for item in items], [labels[item] for item in items], clusters=clusters,
+                measure,
+                [values[item] for item in items],
+                [labels[item] for item in items],
+                clusters=clusters,
                 seed=seed,
             )
-        )  # fmt: skip
+        )
         open_ones = {item: value for item, value in values.items() if item not in disputed}
         found = _powered(measure, labels, open_ones, conversations)
         if found is not None:
@@ -167,11 +451,18 @@ def _powered(
         return None
     judged = [item for item in known if item in labels]
     others = [item for item in known if item not in labels]
-    return prediction_powered(
-        measure, [labels[item] for item in judged], [known[item] for item in judged], [known[item] for item in others],
-        clusters=[conversations.get(item, item) for item in judged],
-        other_clusters=[conversations.get(item, item) for item in others],
-    ) if others and judged else None  # fmt: skip
+    return (
+        prediction_powered(
+            measure,
+            [labels[item] for item in judged],
+            [known[item] for item in judged],
+            [known[item] for item in others],
+            clusters=[conversations.get(item, item) for item in judged],
+            other_clusters=[conversations.get(item, item) for item in others],
+        )
+        if others and judged
+        else None
+    )
 
 
 def _words(question: str) -> str:

@@ -4,12 +4,12 @@ A reader that has a parameter `llm` is given the language model; one that has no
 back to.
 """
 
-from pdfqa_core.reading.base import INSUFFICIENT_CONTEXT, readers
 from pdfqa_core.reading.checking import Checker
 from pdfqa_core.reading.citations import with_markers
 from pdfqa_core.reading.extractive import ExtractiveReader
 from pdfqa_core.reading.generative import GenerativeReader
-from pdfqa_core.reading.meaning import Meaning
+from pdfqa_core.reading.matching import Meaning
+from pdfqa_core.reading.prompts import INSUFFICIENT_CONTEXT, readers
 
 __all__ = [
     "INSUFFICIENT_CONTEXT", "Checker", "ExtractiveReader", "GenerativeReader", "Meaning", "readers", "with_markers",

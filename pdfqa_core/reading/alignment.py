@@ -256,10 +256,13 @@ def align(
             name = sentence[fact.start : fact.end]
             same += [(n, place) for n, (text, _) in enumerate(around) for place in text.named(name)]
         others = [
-            place for text, there in around for place in there
-            if (fact.rivals(place.fact) or (place.cell and _values(fact, place.fact))) and not _same(fact, place, text)
+            place
+            for text, there in around
+            for place in there
+            if (fact.rivals(place.fact) or (place.cell and _values(fact, place.fact)))
+            and not _same(fact, place, text)
             and not any(place.fact.same(other) for other in own)
-        ]  # fmt: skip
+        ]
         found.append(_compare(sentence, fact, same, others, asked))
     stated = [one.home for one in found if one.home is not None and one.home.cell and (one.own or 0.0) >= one.rival]
     return [_named(one, sentence, stated) for one in found]

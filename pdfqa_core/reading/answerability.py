@@ -17,10 +17,73 @@ from typing import Protocol
 
 from pdfqa_core.errors import ModelError, StoppedError
 from pdfqa_core.interfaces import LLM, History, Message, StopSignal
-from pdfqa_core.reading.declining import CONFIDENCE
 from pdfqa_core.reading.evidence import Evidence
+from pdfqa_core.reading.outcomes import CONFIDENCE
 from pdfqa_core.reading.prompts import Prompt, quoted
 from pdfqa_core.types import Hit, Progress
+
+# ----------------------------------------------------------------------------------------------------
+# What a threshold of the confidence costs and brings, as measured on questions with and without an answer.
+#
+# The numbers are counted by `benchmarks/refusal.py --write` and lie beside this file.
+
+DATA = Path(__file__).with_name("refusal_curve.json")
+STEPS = 100  # thresholds are 0, 0.01, …, 1
+
+
+@dataclass(frozen=True, slots=True)
+class RefusalCurve:
+    """Refusals on one data set by threshold, for one way to refuse ("retrieval", "model", "combined").
+
+    `wrongly[n]` of the `answerable` questions and `rightly[n]` of the `unanswerable` ones have a confidence below
+    n / 100. `measured` is the date, `model` the language model that was asked.
+    """
+
+    refusal: str
+    dataset: str
+    model: str
+    measured: str
+    answerable: int
+    unanswerable: int
+    wrongly: tuple[int, ...]
+    rightly: tuple[int, ...]
+
+    def recall(self, threshold: float) -> float:
+        """Return the share of the unanswerable questions that is turned away."""
+        return self.rightly[_step(threshold)] / self.unanswerable
+
+    def lost(self, threshold: float) -> float:
+        """Return the share of the answerable questions that is turned away."""
+        return self.wrongly[_step(threshold)] / self.answerable
+
+    def precision(self, threshold: float) -> float | None:
+        """Return the share of unanswerable ones among the questions turned away, None where none is."""
+        step = _step(threshold)
+        refused = self.rightly[step] + self.wrongly[step]
+        return self.rightly[step] / refused if refused else None
+
+    def points(self) -> tuple[tuple[float, float], ...]:
+        """Return (recall, precision) for every threshold at which at least one question is turned away."""
+        pairs = ((self.recall(n / STEPS), self.precision(n / STEPS)) for n in range(STEPS + 1))
+        return tuple((recall, precision) for recall, precision in pairs if precision is not None)
+
+
+def _step(threshold: float) -> int:
+    return min(STEPS, max(0, round(threshold * STEPS)))
+
+
+@cache
+def refusal_curves(refusal: str) -> tuple[RefusalCurve, ...]:
+    """Return the measured curves of a way to refuse, one per data set; none for "none" and for unknown names."""
+    rows = json.loads(DATA.read_text(encoding="utf-8"))
+    return tuple(
+        RefusalCurve(**{**row, "wrongly": tuple(row["wrongly"]), "rightly": tuple(row["rightly"])})
+        for row in rows
+        if row["refusal"] == refusal
+    )
+
+
+# ----------------------------------------------------------------------------------------------------
 
 RETRIEVAL, MODEL, COMBINED = "retrieval", "model", "combined"
 AGREED = "answer"  # names the signal of the model's yes to the answer
@@ -114,9 +177,15 @@ class Asking(Protocol):
 
 
 def model_log_odds(
-    reader: Asking, question: str, hits: Sequence[Hit], history: History = (), asked: str = CAN_ANSWER,
-    phase: str = "asking the model whether the passages answer it", *, stop: StopSignal | None = None,
-) -> Generator[Progress, None, float]:  # fmt: skip
+    reader: Asking,
+    question: str,
+    hits: Sequence[Hit],
+    history: History = (),
+    asked: str = CAN_ANSWER,
+    phase: str = "asking the model whether the passages answer it",
+    *,
+    stop: StopSignal | None = None,
+) -> Generator[Progress, None, float]:
     """Return the log-odds of yes against no when the model is `asked` about the passages and the question.
 
     `phase` says so to the user. The model's own words mostly say yes, its probabilities say more. Passages, the

@@ -2,23 +2,188 @@
 
 from __future__ import annotations
 
+import re
+import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from itertools import pairwise, takewhile
 
 from pdfqa_core.errors import ModelError
-from pdfqa_core.interfaces import GREEDY, LLM, History, Message, Sampling, StopSignal
+from pdfqa_core.interfaces import GREEDY, LLM, History, Message, Sampling, StopSignal, Usage
 from pdfqa_core.languages import ENGLISH, of_question, title
-from pdfqa_core.reading.base import INSUFFICIENT_CONTEXT, readers
 from pdfqa_core.reading.checking import Checker
 from pdfqa_core.reading.citations import strip_markers
-from pdfqa_core.reading.declining import DECLINED, declines
 from pdfqa_core.reading.evidence import Evidence, gather
-from pdfqa_core.reading.prompts import DATA, PLAIN, READ, Form, earlier, passages, quoted
-from pdfqa_core.reading.writing import write
-from pdfqa_core.streaming import is_set
-from pdfqa_core.text import terms
-from pdfqa_core.types import Answer, Done, Event, Hit, Progress
+from pdfqa_core.reading.outcomes import DECLINED, declines
+from pdfqa_core.reading.prompts import (
+    DATA,
+    INSUFFICIENT_CONTEXT,
+    PLAIN,
+    READ,
+    Form,
+    earlier,
+    passages,
+    quoted,
+    readers,
+    turn,
+)
+from pdfqa_core.streaming import EitherStop, is_set
+from pdfqa_core.text import sentences, terms
+from pdfqa_core.types import Answer, Done, Event, Hit, Progress, Token
+
+# ----------------------------------------------------------------------------------------------------
+# Having a language model write, while whoever waits is told how far it is and shown its words.
+#
+# A text that begins to repeat itself ends there, and citation markers that the model writes itself are held back.
+
+LEAST_WORDS = 4  # shorter sentences may be repeated ("Yes." "See above.")
+_TAIL = re.compile(r"(.{6,200}?)\1{2,}\s*$", re.DOTALL)
+_SENTENCE_ENDS = frozenset(".!?\n")
+
+
+def write(
+    llm: LLM, messages: list[Message], *, max_tokens: int, sampling: Sampling, stop: StopSignal | None, reading: str
+) -> Generator[Event, None, tuple[str, Usage, float | None]]:
+    """Yield Progress and a Token per piece; return the text, what it took, and when its first token came.
+
+    `reading` says what is done before the first token. A model that repeats itself is stopped through `stop`, so that
+    its tokens are counted to the end.
+    """
+    text, usage, first_token = "", Usage(), None
+    loop = threading.Event()
+    pieces = llm.stream(messages, max_tokens=max_tokens, stop=EitherStop(stop, loop), sampling=sampling)
+    shown = MarkerFilter()
+    with closing(pieces):
+        for piece in pieces:
+            if isinstance(piece, Usage):
+                usage = piece
+            elif isinstance(piece, Progress):
+                yield _worded(piece, reading)
+            elif not loop.is_set():
+                if first_token is None:
+                    first_token = time.perf_counter()
+                    yield Progress("writing")
+                text += piece
+                if ready := shown.feed(piece):
+                    yield Token(ready)
+                if _SENTENCE_ENDS & set(piece) and (cut := cut_at_loop(text)) is not None:
+                    text = cut
+                    loop.set()
+    if not loop.is_set() and (ready := shown.flush()):
+        yield Token(ready)
+    return text, usage, first_token
+
+
+def _worded(progress: Progress, reading: str) -> Progress:
+    """Return an engine's progress in the words a user reads."""
+    if progress.phase == "waiting":
+        others = "1 other answer" if progress.total == 1 else f"{progress.total} other answers"
+        return Progress(f"waiting for {others}")
+    return Progress(reading, progress.done, progress.total) if progress.phase == "reading" else progress
+
+
+def cut_at_loop(text: str) -> str | None:
+    """Return the text up to where it begins to repeat itself, None if it does not.
+
+    A loop is a sentence or line that was written before word for word, or a piece of 6 to 200 characters three times
+    in a row at the end. Only sentences that are finished count, so call it when one ends.
+    """
+    seen: set[tuple[str, ...]] = set()
+    for line in re.finditer(r"[^\n]+", text):
+        for start, end in sentences(line[0]):
+            key = tuple(terms(line[0][start:end]))
+            if key in seen:
+                return text[: line.start() + start].rstrip()
+            if len(key) >= LEAST_WORDS:
+                seen.add(key)
+    tail = _TAIL.search(text[-700:])
+    if tail is None or not tail[1].strip():
+        return None
+    return text[: max(0, len(text) - 700) + tail.start() + len(tail[1])].rstrip(" ,;")
+
+
+class MarkerFilter:
+    """Holds back text from an opening bracket on until it is clear whether a citation marker like [1] follows."""
+
+    LONGEST = 24
+
+    def __init__(self) -> None:
+        self._held = ""
+
+    def feed(self, piece: str) -> str:
+        """Return what can be shown now."""
+        self._held += piece
+        bracket = self._held.rfind("[")
+        closed = self._held.rfind("]")
+        if bracket < 0 or closed > bracket or len(self._held) - bracket > self.LONGEST:
+            return self.flush()
+        while bracket > 0 and self._held[bracket - 1].isspace():
+            bracket -= 1
+        shown, self._held = self._held[:bracket], self._held[bracket:]
+        return strip_markers(shown)
+
+    def flush(self) -> str:
+        """Return what is still held back."""
+        shown, self._held = self._held, ""
+        return strip_markers(shown)
+
+
+# ----------------------------------------------------------------------------------------------------
+# Closed book: the language model answers from what it knows, without any passage. A baseline of evaluations.
+
+INSTRUCTION = "Answer the question in one to three sentences."
+
+
+class ClosedBookReader:
+    """Asks the question alone, behind the turn before it where there is one; hits are passed over."""
+
+    def __init__(self, llm: LLM, *, max_tokens: int = 256, sampling: Sampling = GREEDY, instruction: str = "") -> None:
+        self.llm = llm
+        self.max_tokens = max_tokens
+        self.sampling = sampling
+        self.instruction = instruction or INSTRUCTION
+
+    def messages(self, question: str, history: History = ()) -> list[Message]:
+        """Return the prompt."""
+        text = READ.fill(passages="", earlier=turn(history), question=quoted(question), instruction=self.instruction)
+        return [Message("user", text.strip())]
+
+    def read(
+        self, question: str, hits: Sequence[Hit], history: History = (), *, stop: StopSignal | None = None
+    ) -> Iterator[Event]:
+        """Yield Progress, Token and one Done. Raises ModelError."""
+        began = time.perf_counter()
+        yield from self.llm.prepare(stop)
+        reply, usage, first_token = yield from write(
+            self.llm,
+            self.messages(question, history),
+            max_tokens=self.max_tokens,
+            sampling=self.sampling,
+            stop=stop,
+            reading="reading the question",
+        )
+        text = strip_markers(reply).strip()
+        stopped = is_set(stop)
+        refused = declines(text) and not stopped
+        seconds = {"read": time.perf_counter() - began}
+        if first_token is not None:
+            seconds["first_token"] = first_token - began
+        yield Done(
+            Answer(
+                INSUFFICIENT_CONTEXT if refused else text,
+                refused=refused,
+                stopped=stopped,
+                reader="closed book",
+                model=self.llm.name,
+                seconds=seconds | {"total": seconds["read"]},
+                prompt_tokens=usage.prompt_tokens,
+                completion_tokens=usage.completion_tokens,
+            )
+        )
+
+
+# ----------------------------------------------------------------------------------------------------
 
 
 @readers.register("generative", "the language model writes")
@@ -33,9 +198,17 @@ class GenerativeReader:
     """
 
     def __init__(
-        self, llm: LLM, *, passages: int = 5, prompt_tokens: int = 0, max_tokens: int = 256,
-        sampling: Sampling = GREEDY, form: Form = PLAIN, instruction: str = "", checker: Checker | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        llm: LLM,
+        *,
+        passages: int = 5,
+        prompt_tokens: int = 0,
+        max_tokens: int = 256,
+        sampling: Sampling = GREEDY,
+        form: Form = PLAIN,
+        instruction: str = "",
+        checker: Checker | None = None,
+    ) -> None:
         self.llm = llm
         self.passages = passages
         self.prompt_tokens = prompt_tokens
@@ -53,9 +226,11 @@ class GenerativeReader:
         texts = [f"{heading}\n{text}" if heading else text for heading, text in shown]
         own = f"{DATA} {self.instruction or self.form.instruction}{_in_its_language(question, evidence)}"
         content = READ.fill(
-            passages=passages(texts), earlier=earlier(history), question=quoted(question),
+            passages=passages(texts),
+            earlier=earlier(history),
+            question=quoted(question),
             instruction=instruction or own,
-        )  # fmt: skip
+        )
         return [Message("user", content)]
 
     def _headings(self, evidence: Evidence) -> list[str]:
@@ -107,9 +282,13 @@ class GenerativeReader:
         reading = "reading 1 passage" if len(evidence.hits) == 1 else f"reading {len(evidence.hits)} passages"
         yield Progress(reading)
         reply, usage, first = yield from write(
-            self.llm, self.messages(question, evidence, history), max_tokens=self.max_tokens, sampling=self.sampling,
-            stop=stop, reading=reading,
-        )  # fmt: skip
+            self.llm,
+            self.messages(question, evidence, history),
+            max_tokens=self.max_tokens,
+            sampling=self.sampling,
+            stop=stop,
+            reading=reading,
+        )
         text = strip_markers(reply).strip()
         since = time.perf_counter()
         stopped = is_set(stop)
@@ -124,11 +303,20 @@ class GenerativeReader:
         if first is not None:
             seconds["first_token"] = first - began
         answer = Answer(
-            INSUFFICIENT_CONTEXT if declined else text, checked.citations, tuple(hits), declined, stopped,
-            reader="generative", model=self.llm.name, seconds=seconds, prompt_tokens=usage.prompt_tokens,
-            completion_tokens=usage.completion_tokens, notes=tuple(notes), sentences=checked.sentences,
+            INSUFFICIENT_CONTEXT if declined else text,
+            checked.citations,
+            tuple(hits),
+            declined,
+            stopped,
+            reader="generative",
+            model=self.llm.name,
+            seconds=seconds,
+            prompt_tokens=usage.prompt_tokens,
+            completion_tokens=usage.completion_tokens,
+            notes=tuple(notes),
+            sentences=checked.sentences,
             read=tuple(hit.rank for hit in evidence.hits),
-        )  # fmt: skip
+        )
         yield Done(answer)
 
 

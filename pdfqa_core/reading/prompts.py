@@ -9,11 +9,24 @@ once.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from string import Formatter
 
+from pdfqa_core.interfaces import Reader
+from pdfqa_core.registry import Registry
 from pdfqa_core.text import without_control_tokens
+
+# ----------------------------------------------------------------------------------------------------
+# The registry of readers, and what every reader shares.
+
+readers: Registry[Callable[..., Reader]] = Registry("reader")
+
+# The whole answer where the passages do not answer the question. Metrics compare with exactly this text.
+INSUFFICIENT_CONTEXT = "Insufficient context."
+
+
+# ----------------------------------------------------------------------------------------------------
 
 
 class Prompt:

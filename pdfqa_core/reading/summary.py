@@ -20,14 +20,12 @@ import numpy.typing as npt
 
 from pdfqa_core.interfaces import GREEDY, LLM, History, Message, Sampling, StopSignal
 from pdfqa_core.languages import stop_words
-from pdfqa_core.reading.base import INSUFFICIENT_CONTEXT
 from pdfqa_core.reading.checking import Checker
 from pdfqa_core.reading.citations import strip_markers
-from pdfqa_core.reading.matching import Quote, quotes, vectors_of
-from pdfqa_core.reading.meaning import Meaning
-from pdfqa_core.reading.prompts import DATA, Prompt, passages, quoted
-from pdfqa_core.reading.quoted_answer import QuotedAnswer
-from pdfqa_core.reading.writing import write
+from pdfqa_core.reading.extractive import QuotedAnswer
+from pdfqa_core.reading.generative import write
+from pdfqa_core.reading.matching import Meaning, Quote, quotes, vectors_of
+from pdfqa_core.reading.prompts import DATA, INSUFFICIENT_CONTEXT, Prompt, passages, quoted
 from pdfqa_core.streaming import is_set
 from pdfqa_core.text import words
 from pdfqa_core.types import Answer, Done, Event, Hit, Progress, Support
@@ -80,9 +78,15 @@ class SummaryReader:
     """
 
     def __init__(
-        self, llm: LLM | None, title: str, *, max_tokens: int = 256, sampling: Sampling = GREEDY,
-        checker: Checker | None = None, count: int = SENTENCES,
-    ) -> None:  # fmt: skip
+        self,
+        llm: LLM | None,
+        title: str,
+        *,
+        max_tokens: int = 256,
+        sampling: Sampling = GREEDY,
+        checker: Checker | None = None,
+        count: int = SENTENCES,
+    ) -> None:
         self.llm = llm
         self.title = title
         self.max_tokens = max_tokens
@@ -102,9 +106,13 @@ class SummaryReader:
         prompt, shown = self._prompt(hits)
         yield Progress(f"reading {len(shown)} passages")
         reply, usage, first = yield from write(
-            self.llm, prompt, max_tokens=self.max_tokens, sampling=self.sampling, stop=stop,
+            self.llm,
+            prompt,
+            max_tokens=self.max_tokens,
+            sampling=self.sampling,
+            stop=stop,
             reading=f"reading {len(shown)} passages",
-        )  # fmt: skip
+        )
         text = strip_markers(reply).strip()
         checked = yield from self.checker.check(text, shown, stop=stop)
         if not is_set(stop) and all(one.support is Support.NOT_FOUND for one in checked.sentences):
@@ -114,11 +122,21 @@ class SummaryReader:
         notes = ("The summary was cut: it had become too long.",) if usage.finish_reason == "length" else ()
         yield Done(
             Answer(
-                text, checked.citations, tuple(hits), False, is_set(stop), reader="generative", model=self.llm.name,
-                seconds=seconds, prompt_tokens=usage.prompt_tokens, completion_tokens=usage.completion_tokens,
-                notes=notes, sentences=checked.sentences, read=tuple(hit.rank for hit in shown),
+                text,
+                checked.citations,
+                tuple(hits),
+                False,
+                is_set(stop),
+                reader="generative",
+                model=self.llm.name,
+                seconds=seconds,
+                prompt_tokens=usage.prompt_tokens,
+                completion_tokens=usage.completion_tokens,
+                notes=notes,
+                sentences=checked.sentences,
+                read=tuple(hit.rank for hit in shown),
             )
-        )  # fmt: skip
+        )
 
     # ------------------------------------------------------------ by the model
 
@@ -144,10 +162,16 @@ class SummaryReader:
         for quote in summed_up[: self.count] or representative(hits, self.count, self.checker.meaning):
             yield quoted.add(quote, strip="•–- ")
         return Answer(
-            quoted.text or INSUFFICIENT_CONTEXT, tuple(quoted.citations), tuple(hits), not quoted.text,
-            reader="extractive", notes=notes, seconds={"total": time.perf_counter() - began},
-            sentences=tuple(quoted.sentences), read=tuple(sorted({one.number for one in quoted.citations})),
-        )  # fmt: skip
+            quoted.text or INSUFFICIENT_CONTEXT,
+            tuple(quoted.citations),
+            tuple(hits),
+            not quoted.text,
+            reader="extractive",
+            notes=notes,
+            seconds={"total": time.perf_counter() - began},
+            sentences=tuple(quoted.sentences),
+            read=tuple(sorted({one.number for one in quoted.citations})),
+        )
 
 
 def representative(hits: Sequence[Hit], count: int, meaning: Meaning | None = None) -> list[Quote]:

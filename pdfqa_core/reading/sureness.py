@@ -44,9 +44,11 @@ def speaks_for(answer: Answer, lines: Sequence[Citation], language: str) -> Mapp
     there = frozenset(compared_terms(lines[0].quote, language)) if lines else frozenset()
     supported = sum(one.support is Support.SUPPORTED for one in answer.sentences)
     return {
-        **answer.signals, SUPPORTED: supported / max(1, len(answer.sentences)),
-        IN_LINES: len(said & there) / max(1, len(said)), WORDS: float(len(terms(answer.text))),
-    }  # fmt: skip
+        **answer.signals,
+        SUPPORTED: supported / max(1, len(answer.sentences)),
+        IN_LINES: len(said & there) / max(1, len(said)),
+        WORDS: float(len(terms(answer.text))),
+    }
 
 
 def features(signals: Mapping[str, float]) -> Mapping[str, float]:

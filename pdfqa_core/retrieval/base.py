@@ -29,9 +29,13 @@ class Searcher(Protocol):
         ...
 
     def search(
-        self, question: str | Query, k: int, document_ids: frozenset[str] | None = None, *,
+        self,
+        question: str | Query,
+        k: int,
+        document_ids: frozenset[str] | None = None,
+        *,
         pages: PageRange | None = None,
-    ) -> list[Hit]:  # fmt: skip
+    ) -> list[Hit]:
         """Return at most `k` hits, best first; of these documents and of these pages (first and last) only."""
         ...
 
@@ -70,9 +74,13 @@ class IndexRetriever(ABC):
         """Do now what the first search would otherwise wait for. Raises ModelError, StoppedError."""
 
     def search(
-        self, question: str | Query, k: int, document_ids: frozenset[str] | None = None, *,
+        self,
+        question: str | Query,
+        k: int,
+        document_ids: frozenset[str] | None = None,
+        *,
         pages: PageRange | None = None,
-    ) -> list[Hit]:  # fmt: skip
+    ) -> list[Hit]:
         """Return at most `k` hits, best first, equal scores in the order of the passages.
 
         `document_ids` limits the search to some documents (None: all), `pages` to passages that touch a page from the

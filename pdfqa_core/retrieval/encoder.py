@@ -5,8 +5,10 @@ On a processor the vectors come from an ONNX graph of the model where one can be
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeAlias
@@ -14,7 +16,7 @@ from typing import Any, ClassVar, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from pdfqa_core.errors import ModelError, StoppedError
+from pdfqa_core.errors import ModelError, StoppedError, UsageError
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.retrieval.model_folder import INSTALL, LOADING, LocalModel, encodable
 from pdfqa_core.retrieval.onnx_graph import EXACT, INT8, TORCH, Graph, GraphFolder, Made, folder_of, form_hash
@@ -109,9 +111,13 @@ class Encoder(BatchEncoder):
     phase = "Embedding passages"
 
     def __init__(
-        self, path_or_name: str | Path = "", *, device: str | None = None, graphs: Path | None = None,
+        self,
+        path_or_name: str | Path = "",
+        *,
+        device: str | None = None,
+        graphs: Path | None = None,
         precision: str = AUTO,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(path_or_name, device=device)
         self._graphs = graphs if device in (None, "cpu") else None
         self._precision = precision
@@ -222,3 +228,65 @@ class Encoder(BatchEncoder):
             from sentence_transformers import SentenceTransformer
 
             return SentenceTransformer(folder, device=self._device, **LOADING)
+
+
+# ----------------------------------------------------------------------------------------------------
+# A pair of encoders as DPR has: one for questions, one for passages, whose vectors share a space.
+#
+# Source: Karpukhin et al. 2020, "Dense Passage Retrieval". Vectors have length 1 here: they are compared by cosine.
+
+BETWEEN = " + "  # the encoder of questions, then that of passages
+
+
+def parts_of(path_or_name: str) -> tuple[str, ...]:
+    """Return the name of an encoder, or the two of a pair ("QUESTIONS + PASSAGES"). Raises UsageError for more."""
+    parts = tuple(part.strip() for part in path_or_name.split(BETWEEN))
+    if len(parts) > 2 or (len(parts) == 2 and not all(parts)):
+        raise UsageError(f"{path_or_name!r} names {len(parts)} encoders.", "Name one, or two: QUESTIONS + PASSAGES.")
+    return parts
+
+
+@dataclass(frozen=True)
+class PairedEncoder:
+    """Encodes questions with one model and passages with another one. Raises ModelError where their sizes differ."""
+
+    questions: Encoder
+    passages: Encoder
+
+    @property
+    def name(self) -> str:
+        """Both names."""
+        return f"{self.questions.name}{BETWEEN}{self.passages.name}"
+
+    @property
+    def model_hash(self) -> str:
+        """16 hex digits over both models."""
+        both = f"{self.questions.model_hash} {self.passages.model_hash}"
+        return hashlib.sha256(both.encode()).hexdigest()[:16]
+
+    @property
+    def texts_per_call(self) -> int:
+        """How many passages the encoder of passages wants at a time."""
+        return int(getattr(self.passages, "texts_per_call", BATCH))
+
+    def encode(
+        self,
+        texts: Sequence[str],
+        *,
+        question: bool = False,
+        on_progress: OnProgress | None = None,
+        stop: StopSignal | None = None,
+    ) -> Vectors:
+        """Return one vector of length 1 per text, see `Encoder.encode`."""
+        if self.questions.dimension != self.passages.dimension:
+            raise ModelError(
+                f"{self.questions.name} makes vectors of {self.questions.dimension} numbers, {self.passages.name} of "
+                f"{self.passages.dimension}.",
+                "Name two encoders that were trained together.",
+            )
+        encoder = self.questions if question else self.passages
+        return encoder.encode(texts, question=question, on_progress=on_progress, stop=stop)
+
+    def token_spans(self, text: str) -> list[tuple[int, int]]:
+        """Return (start, end) of the tokens that the model of passages makes of a text."""
+        return self.passages.token_spans(text)

@@ -235,9 +235,12 @@ def _save(index: Any, folder: Path, keys: Sequence[bytes], dimension: int, recal
             index.save_index(str(temporary))
             hashed = file_sha256(temporary)
         facts = {
-            "dimension": dimension, "count": len(keys), "sha256": hashed, "labels": sha256(buffer.getvalue()),
+            "dimension": dimension,
+            "count": len(keys),
+            "sha256": hashed,
+            "labels": sha256(buffer.getvalue()),
             "recall": recall,
-        }  # fmt: skip
+        }
         write_atomically(labels, buffer.getvalue())
         write_atomically(note, json.dumps(facts).encode())
     except (OSError, RuntimeError) as error:

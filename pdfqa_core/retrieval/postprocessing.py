@@ -2,16 +2,116 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+
+from rapidfuzz import process
+from rapidfuzz.distance import OSA, JaroWinkler
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.interfaces import StopSignal
+from pdfqa_core.languages import STOP_WORDS
 from pdfqa_core.retrieval.base import PageRange, Searcher, check_k
 from pdfqa_core.retrieval.encoder import OnProgress
-from pdfqa_core.text import JOINER
+from pdfqa_core.text import JOINER, ROW_JOINER, sentences, terms
 from pdfqa_core.types import Hit, Passage, Query, Span, passage_id
+
+# ----------------------------------------------------------------------------------------------------
+# Misspelt words of a question, and the words of the documents that are meant.
+
+SHORTEST = 4  # letters of a word that may be misspelt
+LONG = 8  # letters from which on it may have two mistakes, below one
+SHORTEST_HALF = 3  # letters of each of the two words that one may be written for
+
+_LETTERS = re.compile(r"[^\W\d_]+", re.UNICODE)
+# British endings and how they are written in America: "summarise", "analysed", "colour", "centre".
+_BRITISH = (
+    (re.compile(r"is(?=(?:e|es|ed|er|ers|ing|ation|ations)$)"), "iz"), (re.compile(r"ys(?=(?:e|es|ed|ing)$)"), "yz"),
+    (re.compile(r"our(?=s|ed|ing|ful|$)"), "or"), (re.compile(r"re(?=s?$)"), "er"),
+    (re.compile(r"ll(?=ed$|ing$)"), "l"),
+)  # fmt: skip
+
+
+class Spelling:
+    """Finds the words that are meant by those that no passage has and that are no words at all.
+
+    `is_word` tells a word that the documents happen not to have ("contract" beside "contact") from a misspelt one; rare
+    words and names it does not know, so what is found is searched for beside the word and not in its place. It is the
+    word of the passages that begins with the same letter and is nearest by optimal string alignment (a letter more,
+    fewer, other, or two exchanged), of several the one that is nearer by Jaro and Winkler's similarity, then the more
+    frequent. A word near to none may be two that are written as one.
+    """
+
+    def __init__(self, passages_by_term: Mapping[str, int], is_word: Callable[[str], bool]) -> None:
+        self._is_word = is_word
+        self._passages = passages_by_term
+        self._by_letter: dict[str, list[str]] = defaultdict(list)
+        for term in passages_by_term:
+            if len(term) >= SHORTEST and _LETTERS.fullmatch(term):
+                self._by_letter[term[0]].append(term)
+
+    def corrections(self, text: str) -> dict[str, str]:
+        """Return the misspelt words of a text, each with the word of the passages that is meant."""
+        words = dict.fromkeys(_LETTERS.findall(text))
+        return {word: right for word in words if (right := self._right(word)) != word}
+
+    def _right(self, word: str) -> str:
+        if len(word) < SHORTEST or (word.isupper() and len(word) < LONG):
+            return word
+        (term, *others) = terms(word) or [""]
+        if others or term in self._passages or not term or self._is_word(term):
+            return word
+        if any((american := ending.sub(other, term)) != term and self._is_word(american) for ending, other in _BRITISH):
+            return word
+        mistakes = 2 if len(term) >= LONG else 1
+        near = process.extract(
+            term, self._by_letter.get(term[0], ()), scorer=OSA.distance, score_cutoff=mistakes, limit=None
+        )
+        if not near:
+            return self._apart(term) or word
+
+        def order(found: tuple[str, float, int]) -> tuple[float, float, int]:
+            return found[1], -JaroWinkler.similarity(term, found[0]), -self._passages[found[0]]
+
+        best, *_ = min(near, key=order)
+        return best.capitalize() if word[0].isupper() else str(best)
+
+    def _apart(self, term: str) -> str:
+        """Return the two words of the passages that a word is made of ("keycard": "key card"), "" if there are none.
+
+        Of several pairs it is the one whose rarer word is the more frequent.
+        """
+        pairs = [(term[:end], term[end:]) for end in range(SHORTEST_HALF, len(term) - SHORTEST_HALF + 1)]
+        known = [
+            pair
+            for pair in pairs
+            if all(half in self._passages and self._is_word(half) and half not in STOP_WORDS for half in pair)
+        ]
+        return " ".join(max(known, key=lambda pair: min(self._passages[half] for half in pair), default=()))
+
+
+def in_both_spellings(query: Query, corrections: Callable[[str], Mapping[str, str]]) -> Query:
+    """Return the query with the words that are meant by misspelt ones beside them.
+
+    Words are searched for in both spellings, the meaning is the mean of the text in both.
+    """
+    lexical, dense = query.lexical or ((query.text, 1.0),), query.dense or ((query.text, 1.0),)
+    meant = [(" ".join(found.values()), weight) for text, weight in lexical if (found := corrections(text))]
+    if not meant:
+        return query
+    texts = []
+    for text, weight in dense:
+        texts += [(text, weight / 2), (_replaced(text, corrections(text)), weight / 2)]
+    return Query(query.text, (*lexical, *meant), tuple(texts))
+
+
+def _replaced(text: str, words: Mapping[str, str]) -> str:
+    return _LETTERS.sub(lambda word: words.get(word[0], word[0]), text)
+
+
+# ----------------------------------------------------------------------------------------------------
 
 LONGEST = 2.0  # a merged passage is at most so many times as long as the best of its parts
 WIDER = 3  # how many times as many hits are fetched as are shown
@@ -34,9 +134,13 @@ class Postprocessed:
         self.inner.prepare(on_progress=on_progress, stop=stop)
 
     def search(
-        self, question: str | Query, k: int, document_ids: frozenset[str] | None = None, *,
+        self,
+        question: str | Query,
+        k: int,
+        document_ids: frozenset[str] | None = None,
+        *,
         pages: PageRange | None = None,
-    ) -> list[Hit]:  # fmt: skip
+    ) -> list[Hit]:
         """Return at most `k` hits, best first; more are fetched until there are as many, or no more."""
         check_k(k)
         wide = WIDER * k
@@ -112,3 +216,90 @@ def pieces(passage: Passage) -> list[tuple[Span, str]] | None:
             return None
         place = end + len(JOINER)
     return pieces if place - len(JOINER) == len(passage.text) else None
+
+
+# ----------------------------------------------------------------------------------------------------
+# Hits that begin or end in the middle of a sentence or of a short table, completed from their page.
+#
+# Half a sentence misleads a reader, and half a table does where its largest number is asked for.
+
+LONGEST_ADDED = 400  # characters that are added at most at either end
+LONGEST_TABLE = 1500  # characters of a table that is shown whole, with what names it
+
+PageText = Callable[[str, int], str]  # (document id, page number) to the page's text
+
+
+def completed(hits: Sequence[Hit], page_text: PageText) -> list[Hit]:
+    """Return the hits with the sentences whole in which they begin and end.
+
+    A sentence is looked for on the page itself, not on the one before or after. Of a table in parts the whole is given,
+    if it is short, to the best of them; the others are left out.
+    """
+    found: list[Hit] = []
+    left_out = 0
+    for hit in hits:
+        passage = _completed(hit.passage, page_text)
+        if not any(passage.spans == other.passage.spans for other in found):
+            found.append(replace(hit, passage=passage, rank=hit.rank - left_out))
+        else:
+            left_out += 1
+    return found
+
+
+def _completed(passage: Passage, page_text: PageText) -> Passage:
+    if (table := _whole_table(passage, page_text)) is not None:
+        return table
+    parts = pieces(passage)
+    if parts is None:
+        return passage
+    (first, opening), (last, closing) = parts[0], parts[-1]
+    before = page_text(first.document_id, first.page)
+    after = page_text(last.document_id, last.page)
+    if before[first.start : first.end] != opening or after[last.start : last.end] != closing:
+        return passage  # the page has been read anew since
+    start, end = _beginning(before, first, passage.language), _ending(after, last, passage.language)
+    if (start, end) == (first.start, last.end):
+        return passage
+    parts[0] = (replace(first, start=start), before[start : first.end])
+    last, closing = parts[-1]
+    parts[-1] = (replace(last, end=end), closing + after[last.end : end])
+    spans = tuple(span for span, _ in parts)
+    text = JOINER.join(text for _, text in parts)
+    return Passage(passage_id("whole", spans), spans, text, passage.heading, passage.language)
+
+
+def _whole_table(passage: Passage, page_text: PageText) -> Passage | None:
+    """Return a passage that ends in the middle of a short table, or leaves rows of it out, with all its rows."""
+    first, last = passage.spans[0], passage.spans[-1]
+    if not passage.text.endswith("|") or any(span.page != first.page for span in passage.spans):
+        return None
+    page = page_text(first.document_id, first.page)
+    if ROW_JOINER.join(page[span.start : span.end] for span in passage.spans) != passage.text:
+        return None
+    end = last.end
+    while page.startswith("\n|", end):
+        following = page.find("\n", end + 1)
+        end = following if following >= 0 else len(page)
+    left_out = page[passage.spans[0].end : end].splitlines()
+    if (len(passage.spans) == 1 and end == last.end) or end - first.start > LONGEST_TABLE:
+        return None
+    if not all(line.startswith("|") for line in left_out if line.strip()):
+        return None
+    spans = (replace(first, end=end),)
+    return Passage(passage_id("whole", spans), spans, page[first.start : end], passage.heading, passage.language)
+
+
+def _beginning(text: str, span: Span, language: str) -> int:
+    """Return where the sentence begins that the span begins in."""
+    for start, end in sentences(text, language):
+        if start < span.start < end and span.start - start <= LONGEST_ADDED:
+            return start
+    return span.start
+
+
+def _ending(text: str, span: Span, language: str) -> int:
+    """Return where the sentence ends that the span ends in."""
+    for start, end in sentences(text, language):
+        if start < span.end < end and end - span.end <= LONGEST_ADDED:
+            return end
+    return span.end

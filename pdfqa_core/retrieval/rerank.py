@@ -48,8 +48,10 @@ class CrossEncoderScorer(LocalModel):
         with self._lock:
             found = self._model.predict(
                 [(asked, encodable(text)) for text in texts],
-                batch_size=BATCH, show_progress_bar=False, convert_to_numpy=True,
-            )  # fmt: skip
+                batch_size=BATCH,
+                show_progress_bar=False,
+                convert_to_numpy=True,
+            )
         found = np.asarray(found, dtype=np.float64)
         if found.shape != (len(texts),):
             raise ModelError(
@@ -89,9 +91,13 @@ class Reranked:
         self.scorer.scores("warm up", ["warm up"])
 
     def search(
-        self, question: str | Query, k: int, document_ids: frozenset[str] | None = None, *,
+        self,
+        question: str | Query,
+        k: int,
+        document_ids: frozenset[str] | None = None,
+        *,
         pages: PageRange | None = None,
-    ) -> list[Hit]:  # fmt: skip
+    ) -> list[Hit]:
         """Return at most `k` hits, best first; the score is the cross-encoder's, those before stay among the parts."""
         check_k(k)
         hits = self.inner.search(question, max(k, self.candidates), document_ids, pages=pages)

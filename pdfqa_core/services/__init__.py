@@ -12,66 +12,43 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from pdfqa_core.extraction.process.file_limits import OWNERS, of_visitors
+from pdfqa_core.extraction.process.limits import OWNERS, of_visitors
 from pdfqa_core.extraction.process.outside import hold_to
 from pdfqa_core.models import Models
 from pdfqa_core.programs import is_gone
-from pdfqa_core.services import strategies
-from pdfqa_core.services.accounts import AccountService
-from pdfqa_core.services.adjudication import AdjudicationService
-from pdfqa_core.services.answering import Answering
-from pdfqa_core.services.answers import AnswerService
+from pdfqa_core.services import recipes
+from pdfqa_core.services.accounts import AccountService, InvitationService, TokenService
+from pdfqa_core.services.answers import Answering, AnswerService
 from pdfqa_core.services.collections import CollectionService
 from pdfqa_core.services.conversation_files import ConversationFileService
-from pdfqa_core.services.documents import DocumentService
+from pdfqa_core.services.documents import SAMPLE, Claim, DocumentService
 from pdfqa_core.services.evaluation import EvaluationService
-from pdfqa_core.services.finding import FindService
-from pdfqa_core.services.first_questions import FirstQuestions
+from pdfqa_core.services.finding import FindService, MissedPassages
 from pdfqa_core.services.folders import FolderService
-from pdfqa_core.services.follow_ups import FollowUpService
-from pdfqa_core.services.freed_memory import give_back
-from pdfqa_core.services.housekeeping import Housekeeping
-from pdfqa_core.services.index_files import LOCAL_OWNER
-from pdfqa_core.services.indexes import IndexService
-from pdfqa_core.services.invitations import InvitationService
-from pdfqa_core.services.leakage import LeakageCheck
+from pdfqa_core.services.housekeeping import Housekeeping, VisitorService, give_back
+from pdfqa_core.services.indexes import LOCAL_OWNER, IndexService
 from pdfqa_core.services.mahueval import MaHuEval
-from pdfqa_core.services.meters import Meters
-from pdfqa_core.services.missed import MissedPassages
-from pdfqa_core.services.newer_versions import NewerVersionService, Notice
-from pdfqa_core.services.overview import OverviewService
-from pdfqa_core.services.page_ocr import PageOcr
-from pdfqa_core.services.pages import PageService, PageView, Picture
-from pdfqa_core.services.passwords import Passwords
+from pdfqa_core.services.overview import OverviewService, SummaryService
+from pdfqa_core.services.pages import PageOcr, PageService, PageView, Picture
 from pdfqa_core.services.preparation import Preparation, Preparing
-from pdfqa_core.services.processes import Processes
 from pdfqa_core.services.reading_jobs import Batch, ReadingJobs
-from pdfqa_core.services.readings import Claim
 from pdfqa_core.services.room import Room
-from pdfqa_core.services.rosters import Rosters
-from pdfqa_core.services.run_copies import RunCopies
-from pdfqa_core.services.run_language import Remembering
-from pdfqa_core.services.run_progress import RunProgress
-from pdfqa_core.services.run_studies import RunStudies
+from pdfqa_core.services.run_export import RunCopies, RunsTogether, RunStudies
+from pdfqa_core.services.run_systems import Remembering
 from pdfqa_core.services.running import Running
-from pdfqa_core.services.runs import RunRequest, RunService
-from pdfqa_core.services.runs_together import RunsTogether
-from pdfqa_core.services.sample import SAMPLE
-from pdfqa_core.services.studies import StudyService
-from pdfqa_core.services.study_files import StudyFiles
-from pdfqa_core.services.study_pages import StudyPages
-from pdfqa_core.services.study_reports import StudyReports
+from pdfqa_core.services.runs import RunProgress, RunRequest, RunService
+from pdfqa_core.services.secret_words import Passwords, Tries
+from pdfqa_core.services.studies import Rosters, StudyService
+from pdfqa_core.services.study_files import StudyFiles, StudyPages
+from pdfqa_core.services.study_reports import AdjudicationService, StudyReports
 from pdfqa_core.services.study_setup import StudySetup
-from pdfqa_core.services.summaries import SummaryService
+from pdfqa_core.services.suggestions import FirstQuestions, FollowUpService
 from pdfqa_core.services.synthesis import SynthesisService
-from pdfqa_core.services.tasks import Tasks
-from pdfqa_core.services.tokens import TokenService
+from pdfqa_core.services.tasks import Processes, Tasks, Workers
 from pdfqa_core.services.train_jobs import TrainJobs
-from pdfqa_core.services.training import TrainingService
-from pdfqa_core.services.tries import Tries
-from pdfqa_core.services.under_way import Written
-from pdfqa_core.services.visitors import VisitorService
-from pdfqa_core.services.workers import Workers
+from pdfqa_core.services.training import LeakageCheck, TrainingService
+from pdfqa_core.services.under_way import Meters, Written
+from pdfqa_core.services.versions import NewerVersionService, Notice
 from pdfqa_core.settings import Settings
 from pdfqa_core.storage import (
     Collection,
@@ -84,7 +61,7 @@ from pdfqa_core.storage import (
     SyntheticQuestion,
 )
 from pdfqa_core.storage.conversations import Conversations
-from pdfqa_core.storage.private import FOLDERS, open_to_others
+from pdfqa_core.storage.files import FOLDERS, open_to_others
 from pdfqa_core.storage.work import Work
 from pdfqa_core.types import Document
 from pdfqa_core.whole_files import remove_left_over
@@ -157,7 +134,7 @@ class Services:
 
         Raises StorageError, and UsageError if the settings name a strategy that does not exist.
         """
-        strategies.check(settings)
+        recipes.check(settings)
         hold_to(of_visitors(settings.server.visitor_mb) if settings.server.demo else OWNERS)
         store = Store.open(workspace, os.environ.get("PDFQA_DATABASE_URL", ""))
         tasks, passwords = Tasks(), Passwords()
@@ -190,10 +167,21 @@ class Services:
         )
 
         visitors = VisitorService(
-            store.owners, indexes, preparation, finding, runs, passwords, room, settings.server,
-            [overviews.kept.forget_owners, first_questions.kept.forget_owners,
-             lambda _: answers.forget_texts(), lambda _: pages.forget_gone()],
-        )  # fmt: skip
+            store.owners,
+            indexes,
+            preparation,
+            finding,
+            runs,
+            passwords,
+            room,
+            settings.server,
+            [
+                overviews.kept.forget_owners,
+                first_questions.kept.forget_owners,
+                lambda _: answers.forget_texts(),
+                lambda _: pages.forget_gone(),
+            ],
+        )
 
         synthesis = SynthesisService(store.synthetic_questions, documents, indexes, models, tasks)
         training = TrainingService(workspace / "training", store.synthetic_questions, indexes, models, tasks)
@@ -210,9 +198,11 @@ class Services:
         def work() -> dict[str, float]:
             served, waiting = models.language.calls
             return {
-                "answers": answering.count, "model calls": served, "model calls waiting": waiting,
+                "answers": answering.count,
+                "model calls": served,
+                "model calls waiting": waiting,
                 "files to read": jobs.left,
-            }  # fmt: skip
+            }
 
         meters = Meters(work, store.documents.counts)
         answers.when_answered(meters.answered, meters.failed)

@@ -8,40 +8,145 @@ import time
 import uuid
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from pdfqa_core.characters import clean
 from pdfqa_core.conversation import rewriters
 from pdfqa_core.errors import LockedError, ModelError, PdfQAError, StoppedError, UsageError
-from pdfqa_core.full_disk import keeping
 from pdfqa_core.interfaces import LLM, History, Reader, Rewriter, Sampling, StopSignal
 from pdfqa_core.languages import ENGLISH, rules_of
+from pdfqa_core.llm.base import profile
 from pdfqa_core.llm.catalogue import OWN_WORDS, entry, is_path
 from pdfqa_core.llm.hardware import physical_cores
-from pdfqa_core.llm.profile import profile
 from pdfqa_core.models import LanguageModel
 from pdfqa_core.pipeline import ask
 from pdfqa_core.reading import Checker, Meaning, answerability, readers
-from pdfqa_core.reading.best_sentence import best_sentence
-from pdfqa_core.reading.closed_book import ClosedBookReader
+from pdfqa_core.reading.citations import foreign_addresses
 from pdfqa_core.reading.evidence import gather
+from pdfqa_core.reading.extractive import best_sentence
+from pdfqa_core.reading.generative import ClosedBookReader
 from pdfqa_core.reading.prompts import FORMS
 from pdfqa_core.reading.summary import SummaryReader, asks_for_summary
 from pdfqa_core.registry import Registry
 from pdfqa_core.retrieval import confidence
-from pdfqa_core.services.asked import Asked, Draft, with_sources
 from pdfqa_core.services.collections import CollectionService
 from pdfqa_core.services.documents import DocumentService
-from pdfqa_core.services.hits import Hits
+from pdfqa_core.services.finding import Hits
 from pdfqa_core.services.indexes import IndexService
 from pdfqa_core.services.preparation import Preparation
 from pdfqa_core.services.tasks import Tasks
+from pdfqa_core.services.under_way import UnderWay, Written
 from pdfqa_core.settings import BY_MODEL, LLMSettings, Settings
 from pdfqa_core.storage import Store
-from pdfqa_core.types import Answer, Citation, Conversation, Done, Event, Hit, Query, Stored, Turn
+from pdfqa_core.storage.conversations import Conversations
+from pdfqa_core.text import clean
+from pdfqa_core.types import (
+    Answer,
+    Citation,
+    Conversation,
+    Done,
+    Event,
+    Hit,
+    Query,
+    Retrieved,
+    Rewritten,
+    Stored,
+    Token,
+    Turn,
+)
+from pdfqa_core.whole_files import keeping
+
+# ----------------------------------------------------------------------------------------------------
+# A question as it was asked, and its answer in the making.
+
+IN_NONE = "stands in none of the passages"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question as it was asked, with the conversation it belongs to.
+
+    `document_ids` limits the search (empty: all documents), `scope` is what was chosen to that end, collections
+    included; `history` are the (question, answer) pairs before it, the oldest first; `conversation_id` is empty for the
+    first question of a conversation, `replaces` the id of the turn whose place the new one takes. `anyway`: it is
+    answered even if the evidence does not seem to. `began`: since when somebody waits, by `time.perf_counter`.
+    """
+
+    owner: str
+    question: str
+    settings: Settings
+    history: tuple[tuple[str, str], ...] = ()
+    document_ids: tuple[str, ...] = ()
+    scope: tuple[str, ...] = ()
+    conversation_id: str = ""
+    replaces: str = ""
+    anyway: bool = False
+    began: float = field(default_factory=time.perf_counter, compare=False)
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """The question and those before it in its conversation."""
+        return (*(asked for asked, _ in self.history), self.question)
+
+
+@dataclass(slots=True)
+class Draft:
+    """An answer in the making."""
+
+    searched: str
+    settings_fingerprint: str
+    reader: str = ""
+    model: str = ""
+    notes: tuple[str, ...] = ()
+    rewriter_missing: str = ""
+    rewriting: str = ""
+    hits: tuple[Hit, ...] = ()
+    text: str = ""
+    stored: Stored | None = None
+
+    def take(self, event: Event) -> None:
+        """Note what has happened."""
+        match event:
+            case Rewritten(question=question, note=note):
+                self.searched, self.rewriting = question, note
+            case Retrieved(hits=hits):
+                self.hits = hits
+            case Token(text=piece):
+                self.text += piece
+
+    def noted(self, answer: Answer) -> Answer:
+        """Return the answer with notes on how it was made."""
+        rewriting = " ".join(part for part in (self.rewriter_missing, answer.rewriting) if part)
+        return replace(answer, notes=(*self.notes, *answer.notes), rewriting=rewriting)
+
+    def unfinished(self, *notes: str) -> Answer:
+        """Return the answer as far as it is written."""
+        return Answer(
+            self.text.strip(),
+            hits=self.hits,
+            stopped=True,
+            reader=self.reader,
+            model=self.model,
+            settings_fingerprint=self.settings_fingerprint,
+            notes=notes,
+        )
+
+
+def with_sources(answer: Answer, questions: Sequence[str], names: Mapping[str, str]) -> Answer:
+    """Return an answer that says of each address which nobody asked with where it comes from; `names` are of files.
+
+    A PDF can name any address and have it named: whoever reads it must know that neither they nor the program did.
+    """
+    notes = []
+    for address, span in foreign_addresses(answer, questions):
+        source = f"comes from {names.get(span.document_id, 'a document')}, p. {span.page}" if span else IN_NONE
+        notes.append(f"“{address}” {source}; where it leads was not checked.")
+    return replace(answer, notes=(*answer.notes, *notes)) if notes else answer
+
+
+# ----------------------------------------------------------------------------------------------------
 
 Find = Callable[[Query, int], list[Hit]]
 _log = logging.getLogger(__name__)
@@ -72,9 +177,16 @@ class AnswerService:
     """Answers to the questions of each owner, kept as turns of conversations."""
 
     def __init__(
-        self, store: Store, documents: DocumentService, collections: CollectionService, indexes: IndexService,
-        preparation: Preparation, language: LanguageModel, tasks: Tasks, remember: Callable[[LLM], LLM] | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        store: Store,
+        documents: DocumentService,
+        collections: CollectionService,
+        indexes: IndexService,
+        preparation: Preparation,
+        language: LanguageModel,
+        tasks: Tasks,
+        remember: Callable[[LLM], LLM] | None = None,
+    ) -> None:
         self._remember = remember  # what a language model's replies are kept by, where they are
         self._conversations = store.conversations
         self._documents = documents
@@ -139,10 +251,14 @@ class AnswerService:
         reading, llm = settings.reading, settings.llm
         suited = profile(llm.engine, llm.model, llm.threads or physical_cores(), llm.gpu_layers)
         offered = {
-            "passages": reading.passages or suited.passages, "prompt_tokens": reading.prompt_tokens or suited.tokens,
-            "max_tokens": llm.max_tokens, "form": FORMS[suited.prompts], "sampling": _sampling(llm),
-            "instruction": reading.instruction, "checker": self._checker(settings),
-        }  # fmt: skip
+            "passages": reading.passages or suited.passages,
+            "prompt_tokens": reading.prompt_tokens or suited.tokens,
+            "max_tokens": llm.max_tokens,
+            "form": FORMS[suited.prompts],
+            "sampling": _sampling(llm),
+            "instruction": reading.instruction,
+            "checker": self._checker(settings),
+        }
         reader, name, why = self._made(readers, self.reader_name(settings), offered, "extractive")
         note = f"Answered word for word from the passages, because there is no language model: {why}"
         return reader, name, (note,) if why else ()
@@ -209,10 +325,18 @@ class AnswerService:
         return conversation.id
 
     def ask(
-        self, owner: str, question: str, settings: Settings, *, conversation_id: str = "",
-        document_ids: Sequence[str] | None = None, replace_turn: str = "", anyway: bool = False, task: str = "",
+        self,
+        owner: str,
+        question: str,
+        settings: Settings,
+        *,
+        conversation_id: str = "",
+        document_ids: Sequence[str] | None = None,
+        replace_turn: str = "",
+        anyway: bool = False,
+        task: str = "",
         began: float | None = None,
-    ) -> Iterator[Event]:  # fmt: skip
+    ) -> Iterator[Event]:
         """Answer a question in a conversation (a new one if no id is given) and store the turn.
 
         Yields the progress of indexing, the events of `pipeline.ask`, and last Stored. `document_ids` limits the search
@@ -311,14 +435,22 @@ class AnswerService:
         draft.rewriter_missing = missing if asked.history else ""
         turns = settings.conversation.turns
         yield from ask(
-            asked.question, asked.history[-turns:] if turns else (), rewriter=rewriter, reader=source.reader or reader,
-            retrieve=source.find, k=settings.retrieval.k,
+            asked.question,
+            asked.history[-turns:] if turns else (),
+            rewriter=rewriter,
+            reader=source.reader or reader,
+            retrieve=source.find,
+            k=settings.retrieval.k,
             judge=None if source.reader else self._judge(settings, reader),
             threshold=0.0 if asked.anyway else settings.reading.confidence_threshold,
             sure_from=settings.reading.sure_threshold,
-            lines=partial(_lines, meaning=checker.meaning), passages=source.passages,
-            note=source.note, settings_fingerprint=settings.fingerprint(), stop=stop, began=asked.began,
-        )  # fmt: skip
+            lines=partial(_lines, meaning=checker.meaning),
+            passages=source.passages,
+            note=source.note,
+            settings_fingerprint=settings.fingerprint(),
+            stop=stop,
+            began=asked.began,
+        )
 
     def _in_documents(
         self, asked: Asked, draft: Draft, reader: Reader, stop: StopSignal
@@ -338,9 +470,11 @@ class AnswerService:
         meaning = self._own_meaning(settings)
         if meaning is not None and asks_for_summary(asked.question, meaning):
             return _Source(
-                lambda query, k: hits.spread(asked.question, quoted=reader.llm is None), language, count,
+                lambda query, k: hits.spread(asked.question, quoted=reader.llm is None),
+                language,
+                count,
                 reader=self._summary_reader(settings, reader, hits.titles(asked.question)),
-            )  # fmt: skip
+            )
         words = self._indexes.respelt(index, asked.question, settings)
         respelt = f"Searched for {', '.join(f'“{word}”' for word in words.values())} too." if words else ""
         return _Source(hits.retrieve, language, count, lambda: " ".join(filter(None, (respelt, hits.searched))))
@@ -409,3 +543,84 @@ def _lines(question: str, hits: Sequence[Hit], before: History, meaning: Meaning
 
 def _title(question: str) -> str:
     return question if len(question) <= LONGEST_TITLE else question[: LONGEST_TITLE - 3] + "…"
+
+
+# ----------------------------------------------------------------------------------------------------
+# Answers that are written whether or not a page looks on: one that is loaded again finds its answer going on.
+
+BUSY = "This conversation is still being answered."
+
+
+class Answering:
+    """The answers under way, one at a time in a conversation, each in a thread of its own."""
+
+    def __init__(self, answers: AnswerService, conversations: Conversations, tasks: Tasks) -> None:
+        self._answers = answers
+        self._conversations = conversations
+        self._under_way = UnderWay("answer", BUSY, "Wait for the answer, or press Stop.", tasks)
+
+    def ask(
+        self,
+        owner: str,
+        question: str,
+        settings: Settings,
+        *,
+        conversation_id: str = "",
+        document_ids: Sequence[str] = (),
+        replace_turn: str = "",
+        anyway: bool = False,
+    ) -> Written:
+        """Begin to answer a question, see `AnswerService.ask`.
+
+        Without an id it is asked in a new conversation, which is there at once and goes if nothing comes of it.
+        Raises UsageError (empty question), PdfQAError (no documents, the conversation is still being answered).
+        """
+        began = time.perf_counter()
+        question = clean(question)
+        self._under_way.check_free(owner, conversation_id)
+        begun = "" if conversation_id else self._answers.begin(owner, question, document_ids)
+        written = Written(owner, conversation_id or begun, question)
+
+        def write() -> None:
+            for event in self._answers.ask(
+                owner,
+                question,
+                settings,
+                conversation_id=written.subject,
+                document_ids=document_ids,
+                replace_turn=replace_turn,
+                anyway=anyway,
+                task=self._under_way.task(owner, written.subject),
+                began=began,
+            ):
+                written.take(event)
+
+        def failed() -> None:
+            if begun:
+                self._drop_empty(owner, begun)
+
+        self._under_way.start(written, write, failed)
+        return written
+
+    @property
+    def count(self) -> int:
+        """How many answers are being written, or wait for the model."""
+        return self._under_way.count
+
+    def of(self, owner: str, conversation_id: str) -> Written | None:
+        """Return the answer that is being written in a conversation, None where there is none."""
+        return self._under_way.of(owner, conversation_id)
+
+    def stop(self, owner: str, conversation_id: str) -> None:
+        """Stop the answer of a conversation; it is stored as far as it is written."""
+        self._under_way.stop(owner, conversation_id)
+
+    def close(self) -> None:
+        """Stop all, and wait until what is written is stored."""
+        self._under_way.close()
+
+    def _drop_empty(self, owner: str, conversation_id: str) -> None:
+        """Remove a conversation whose first question failed before a word was written."""
+        known = next((one for one in self._conversations.list(owner) if one.id == conversation_id), None)
+        if known is not None and not known.turn_count:
+            self._conversations.delete(owner, conversation_id)

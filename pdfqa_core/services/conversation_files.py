@@ -4,25 +4,73 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
+import threading
+from collections import OrderedDict
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
+from typing import Generic, TypeVar
 
 from pdfqa_core.errors import PdfQAError, UsageError
-from pdfqa_core.exports.answer_rows import conversation_row
 from pdfqa_core.exports.citing import Source, source_of
-from pdfqa_core.exports.conversation_html import conversations_html
-from pdfqa_core.exports.conversation_word import conversations_word
-from pdfqa_core.exports.conversations import REMOVED, PagePicture, conversations_markdown, markdown_zip
-from pdfqa_core.exports.jsonl import write_jsonl
+from pdfqa_core.exports.conversations import (
+    REMOVED,
+    PagePicture,
+    conversations_html,
+    conversations_markdown,
+    conversations_word,
+    markdown_zip,
+)
+from pdfqa_core.exports.evaluation_files import write_jsonl
+from pdfqa_core.exports.frames import conversation_row
 from pdfqa_core.reading.outcomes import lines_of
 from pdfqa_core.services.collections import CollectionService
-from pdfqa_core.services.documents import DocumentService
+from pdfqa_core.services.documents import Claim, DocumentService
 from pdfqa_core.services.pages import PageService
-from pdfqa_core.services.readings import Claim
 from pdfqa_core.storage.conversations import Conversations
 from pdfqa_core.types import Conversation, Turn
 from pdfqa_core.whole_files import safe_name
+
+# ----------------------------------------------------------------------------------------------------
+# What is kept in memory of each owner's documents until it is needed again, the last of it.
+
+Value = TypeVar("Value")
+
+
+class Kept(Generic[Value]):
+    """The last `most` values, by keys that begin with the owner; for any thread."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._values: OrderedDict[tuple[str, ...], Value] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def get(self, key: tuple[str, ...]) -> Value | None:
+        """Return what is kept under this key, or None."""
+        with self._lock:
+            if key in self._values:
+                self._values.move_to_end(key)
+            return self._values.get(key)
+
+    def keep(self, key: tuple[str, ...], value: Value) -> None:
+        """Keep a value, which may push out the one that was not asked for the longest."""
+        with self._lock:
+            self._values[key] = value
+            self._values.move_to_end(key)
+            while len(self._values) > self._most:
+                self._values.popitem(last=False)
+
+    def forget_owners(self, owners: Collection[str]) -> None:
+        """Forget what is kept of these owners."""
+        with self._lock:
+            for key in [key for key in self._values if key[0] in owners]:
+                del self._values[key]
+
+
+# ----------------------------------------------------------------------------------------------------
 
 # By name: how files end, what a person reads, and whether there are pictures in it.
 FORMS: Mapping[str, tuple[str, str, bool]] = {
@@ -49,9 +97,12 @@ class ConversationFileService:
     """Writes the conversations of each owner."""
 
     def __init__(
-        self, conversations: Conversations, documents: DocumentService, collections: CollectionService,
+        self,
+        conversations: Conversations,
+        documents: DocumentService,
+        collections: CollectionService,
         pages: PageService,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._conversations = conversations
         self._documents = documents
         self._collections = collections

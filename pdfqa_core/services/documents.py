@@ -2,65 +2,246 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from joblib import cpu_count
 
 from pdfqa_core import ingest as ingestion
 from pdfqa_core import languages
-from pdfqa_core.cluster import Cluster
+from pdfqa_core.cluster import Cluster, LostError
 from pdfqa_core.errors import DocumentError, PdfQAError, StoppedError, StorageError, UsageError
+from pdfqa_core.extraction import extractors
+from pdfqa_core.extraction.open import check_file
 from pdfqa_core.extraction.process.properties import FileProperties, read_properties
-from pdfqa_core.extraction.process.slots import Slots
-from pdfqa_core.extraction.process.worker import Limits, ReadResult, read_document
+from pdfqa_core.extraction.process.worker import Limits, ReadResult, Slots, crashed, read_document
 from pdfqa_core.interfaces import StopSignal
-from pdfqa_core.services import readings
-from pdfqa_core.services.cluster_reading import read_elsewhere
-from pdfqa_core.services.passwords import Passwords
 from pdfqa_core.services.room import Room
-from pdfqa_core.services.sample import sample_pdf, sample_questions
+from pdfqa_core.services.secret_words import Passwords
 from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.settings import ExtractionSettings, Settings
 from pdfqa_core.storage import Reading, Store
 from pdfqa_core.storage.document_copies import copied
 from pdfqa_core.storage.documents import Documents
-from pdfqa_core.types import Document, DocumentState, Page, Progress
+from pdfqa_core.text import terms
+from pdfqa_core.types import Document, DocumentState, Page, Progress, Span
+from pdfqa_core.whole_files import temporary_folder
+
+# ----------------------------------------------------------------------------------------------------
+# The document that comes with the program, and the questions made for it.
+
+SAMPLE = Path(__file__).resolve().parents[2] / "data" / "sample"
+
+
+def sample_pdf() -> Path:
+    """Return where the sample document lies. Raises PdfQAError if it is missing."""
+    found = sorted(SAMPLE.glob("*.pdf"))
+    if not found:
+        raise PdfQAError("The sample document is missing.", f"It belongs into {SAMPLE}.")
+    return found[0]
+
+
+def sample_questions() -> list[dict[str, Any]]:
+    """Return the rows of the sample's questions, in their order."""
+    lines = (SAMPLE / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+# ----------------------------------------------------------------------------------------------------
+# Which reading of a document is used: names of readings, the one a recipe wants, and whether text stands in it.
+
+_ENOUGH = 0.8  # of a span's words: from this share on its text is the passage's; tables are written in several ways
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A place where `text`, or the part of it that `span` has room for, is said to stand."""
+
+    span: Span
+    text: str
+
+
+def name_of(extraction: ExtractionSettings) -> str:
+    """Return the name of a reading: the extractor, with what is asked of it beyond the default.
+
+    Settings that do not change its text are no part of the name.
+    """
+    parts = [extraction.extractor]
+    if not extraction.tables:
+        parts.append("no tables")
+    if extraction.visual_pages == "all" and "visual_pages" in extractors.parameters(extraction.extractor):
+        parts.append("all pages")
+    return ", ".join(parts)
+
+
+def wanted_reading(settings: Settings, own: ExtractionSettings) -> ExtractionSettings | None:
+    """Return how a recipe wants documents to have been read; None: as each of them was.
+
+    It wants what `read_by` names, or its own way of reading where that is not the workspace's (`own`), in which new
+    PDFs are read.
+    """
+    if settings.chunking.read_by:
+        return settings.extraction.model_copy(update={"extractor": settings.chunking.read_by})
+    return settings.extraction if name_of(settings.extraction) != name_of(own) else None
+
+
+def used_reading(document: Document, readings: Iterable[Reading], name: str) -> Reading | None:
+    """Return the document's usable reading of this name, else the one that counts for it; None: it has no text."""
+    usable = {reading.extractor: reading for reading in readings if reading.state.usable}
+    return usable.get(name) or usable.get(document.extractor)
+
+
+def stands(page: Page, claim: Claim) -> bool:
+    """Whether the page has the text where the claim says so; readings differ in their text, and so in its places."""
+    span = claim.span
+    if (span.document_id, span.page) != (page.document_id, page.number) or span.end > len(page.text):
+        return False
+    there = Counter(terms(page.text[span.start : span.end]))
+    total = sum(there.values())
+    if not total:
+        return page.text[span.start : span.end].strip() in claim.text
+    return sum((there & Counter(terms(claim.text))).values()) >= _ENOUGH * total
+
+
+# ----------------------------------------------------------------------------------------------------
+# PDFs read by the workers of a cluster: the file's bytes go there, its pages come back.
+
+
+@dataclass(frozen=True)
+class ReadingTask:
+    """A task: a PDF to read, and how (arguments of `read_document`). The password is not shown where this is."""
+
+    content: bytes = field(repr=False)
+    filename: str
+    document_id: str
+    password: str | None = field(repr=False)
+    limits: Limits
+    options: dict[str, Any]
+
+
+def read_bytes(task: ReadingTask) -> ReadResult:
+    """Read a PDF on a worker, in a child process as anywhere."""
+    with temporary_folder() as folder:
+        path = folder / "file.pdf"
+        path.write_bytes(task.content)
+        return read_document(
+            path,
+            task.document_id,
+            filename=task.filename,
+            password=task.password,
+            limits=task.limits,
+            workers=1,
+            **task.options,
+        )
+
+
+def read_elsewhere(
+    cluster: Cluster,
+    path: Path,
+    document_id: str,
+    *,
+    filename: str,
+    password: str | None,
+    limits: Limits,
+    on_progress: Callable[[Progress], None],
+    stop: StopSignal | None,
+    **options: Any,
+) -> ReadResult:
+    """Return what `read_document` returns, of a PDF that a worker reads.
+
+    A file over which one worker after the other dies is as damaged as one that ends its process here. Raises
+    StoppedError, ClusterError, and what `read_document` raises.
+    """
+    name = filename or path.name
+    try:
+        check_file(path, name, limits.max_file_mb * 1_000_000)
+        content = path.read_bytes()
+    except DocumentError as error:
+        return ReadResult(error.state, str(error), Path(name).stem)
+    except OSError as error:
+        raise PdfQAError(f"{name} cannot be read: {error.strerror or error}.", "Check its permissions.") from error
+    on_progress(Progress(f"Reading {name}"))
+    task = ReadingTask(content, name, document_id, password, limits, options)
+    try:
+        [(_, result)] = cluster.map(read_bytes, [task], stop)
+    except StoppedError:
+        raise StoppedError(f"Reading {name} was stopped.") from None
+    except LostError:
+        failed = crashed(name)
+        return ReadResult(failed.state, str(failed), Path(name).stem)
+    return result
+
+
+# ----------------------------------------------------------------------------------------------------
 
 _log = logging.getLogger(__name__)
 
 
 def read_pdf(
-    path: Path, chosen: ExtractionSettings, password: str | None, on_progress: Callable[[Progress], None], *,
-    document_id: str = "", filename: str = "", workers: int = 0, stop: StopSignal | None = None,
-    numbers: Sequence[int] = (), visual_pages: str = "", most_seconds: float | None = None,
+    path: Path,
+    chosen: ExtractionSettings,
+    password: str | None,
+    on_progress: Callable[[Progress], None],
+    *,
+    document_id: str = "",
+    filename: str = "",
+    workers: int = 0,
+    stop: StopSignal | None = None,
+    numbers: Sequence[int] = (),
+    visual_pages: str = "",
+    most_seconds: float | None = None,
     cluster: Cluster | None = None,
-) -> ReadResult:  # fmt: skip
+) -> ReadResult:
     """Return the pages of a PDF read in this way and within its limits; nothing is stored. As `read_document`.
 
     `most_seconds` is how long it may take in all, OCR included. With a `cluster` one of its workers reads.
     """
     limits = Limits(
-        max_file_mb=chosen.max_file_mb, max_pages=chosen.max_pages, max_characters=chosen.max_characters,
-        memory_mb=chosen.memory_mb, seconds=chosen.seconds, page_seconds=chosen.page_seconds,
+        max_file_mb=chosen.max_file_mb,
+        max_pages=chosen.max_pages,
+        max_characters=chosen.max_characters,
+        memory_mb=chosen.memory_mb,
+        seconds=chosen.seconds,
+        page_seconds=chosen.page_seconds,
         most_seconds=math.inf if most_seconds is None else most_seconds,
-    )  # fmt: skip
+    )
     if cluster is not None:
         return read_elsewhere(
-            cluster, path, document_id, filename=filename, password=password, limits=limits, on_progress=on_progress,
-            stop=stop, extractor=chosen.extractor, tables=chosen.tables, numbers=numbers,
+            cluster,
+            path,
+            document_id,
+            filename=filename,
+            password=password,
+            limits=limits,
+            on_progress=on_progress,
+            stop=stop,
+            extractor=chosen.extractor,
+            tables=chosen.tables,
+            numbers=numbers,
             visual_pages=visual_pages or chosen.visual_pages,
-        )  # fmt: skip
+        )
     return read_document(
-        path, document_id, filename=filename, extractor=chosen.extractor, password=password, tables=chosen.tables,
-        visual_pages=visual_pages or chosen.visual_pages, numbers=numbers,
-        workers=workers or chosen.workers or cpu_count(), limits=limits, on_progress=on_progress, stop=stop,
-    )  # fmt: skip
+        path,
+        document_id,
+        filename=filename,
+        extractor=chosen.extractor,
+        password=password,
+        tables=chosen.tables,
+        visual_pages=visual_pages or chosen.visual_pages,
+        numbers=numbers,
+        workers=workers or chosen.workers or cpu_count(),
+        limits=limits,
+        on_progress=on_progress,
+        stop=stop,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +266,14 @@ class DocumentService:
     """The documents of each owner. `settings` say how new PDFs are read, `room` how much a visitor may keep."""
 
     def __init__(
-        self, store: Store, settings: Settings, passwords: Passwords, tasks: Tasks, room: Room,
+        self,
+        store: Store,
+        settings: Settings,
+        passwords: Passwords,
+        tasks: Tasks,
+        room: Room,
         cluster: Cluster | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._store = store
         self._cluster = cluster
         self._kept = store.documents
@@ -145,9 +331,16 @@ class DocumentService:
     # ------------------------------------------------------------ PDFs in
 
     def ingest(
-        self, owner: str, files: Sequence[Path | ingestion.Source], *, password: str | None = None, again: bool = False,
-        extraction: ExtractionSettings | None = None, task: str = "", reserved: bool = False,
-    ) -> Iterator[Progress | Document]:  # fmt: skip
+        self,
+        owner: str,
+        files: Sequence[Path | ingestion.Source],
+        *,
+        password: str | None = None,
+        again: bool = False,
+        extraction: ExtractionSettings | None = None,
+        task: str = "",
+        reserved: bool = False,
+    ) -> Iterator[Progress | Document]:
         """Read PDFs into the workspace, several side by side; yields progress, and a Document for each file.
 
         `extraction` says how, the workspace's settings where None is given. A file that can be searched already and has
@@ -160,7 +353,7 @@ class DocumentService:
             raise UsageError("This page does not know whose documents these are.", "Open it again.")
         chosen = extraction or self._extraction
         sources = [f if isinstance(f, ingestion.Source) else ingestion.Source(f, f.name) for f in files]
-        name = readings.name_of(chosen)
+        name = name_of(chosen)
         tried = {reading.document_id for reading in self._kept.readings(owner) if reading.extractor == name}
         reservation = "" if reserved else uuid.uuid4().hex
         with self._tasks.start(task) as stop:
@@ -168,10 +361,18 @@ class DocumentService:
                 self.room.reserve(reservation, owner, sources)
             try:
                 yield from ingestion.ingest(
-                    sources, self._kept, self._store.files.store, self._read(chosen, password, stop, owner),
-                    owner=owner, extractor=name, max_bytes=chosen.max_file_mb * 1_000_000, again=again, tried=tried,
-                    workers=self._workers(chosen), stop=stop,
-                )  # fmt: skip
+                    sources,
+                    self._kept,
+                    self._store.files.store,
+                    self._read(chosen, password, stop, owner),
+                    owner=owner,
+                    extractor=name,
+                    max_bytes=chosen.max_file_mb * 1_000_000,
+                    again=again,
+                    tried=tried,
+                    workers=self._workers(chosen),
+                    stop=stop,
+                )
             finally:
                 self.room.release(reservation)
 
@@ -202,9 +403,17 @@ class DocumentService:
                     return ReadResult(none_left.state, str(none_left), Path(source.filename).stem)
                 with self.room.reading(owner):
                     result = read_pdf(
-                        source.path, allowed, secret, on_progress, document_id=document_id, filename=source.filename,
-                        workers=workers, stop=stop, most_seconds=self.room.seconds_left(owner), cluster=self._cluster,
-                    )  # fmt: skip
+                        source.path,
+                        allowed,
+                        secret,
+                        on_progress,
+                        document_id=document_id,
+                        filename=source.filename,
+                        workers=workers,
+                        stop=stop,
+                        most_seconds=self.room.seconds_left(owner),
+                        cluster=self._cluster,
+                    )
             if secret and owner and result.state.usable:
                 self._passwords.keep(owner, document_id, secret)
             return result
@@ -300,7 +509,7 @@ class DocumentService:
         name = self.wanted_reading(settings)
         found = []
         for document in self._kept.list(owner):
-            used = readings.used(document, made.get(document.id, ()), name)
+            used = used_reading(document, made.get(document.id, ()), name)
             if used is not None and (not document_ids or document.id in document_ids):
                 found.append((document, self._with_language(owner, used)))
         return tuple(found)
@@ -324,8 +533,8 @@ class DocumentService:
 
     def wanted_reading(self, settings: Settings) -> str:
         """Return the name of the reading that a recipe wants of each document; "": the one that counts for it."""
-        wanted = readings.wanted(settings, self._extraction)
-        return readings.name_of(wanted) if wanted is not None else ""
+        wanted = wanted_reading(settings, self._extraction)
+        return name_of(wanted) if wanted is not None else ""
 
     def pages(self, owner: str, document_id: str, settings: Settings) -> tuple[Page, ...]:
         """Return the pages of a document in the reading that a recipe uses; empty if it has no text."""
@@ -390,16 +599,23 @@ class DocumentService:
 
     def read_missing(self, owner: str, settings: Settings, stop: StopSignal) -> Iterator[Progress]:
         """Read the documents that `unread` returns. Raises StoppedError when stopped; those finished are kept."""
-        wanted, documents = readings.wanted(settings, self._extraction), self.unread(owner, settings)
+        wanted, documents = wanted_reading(settings, self._extraction), self.unread(owner, settings)
         if wanted is None or not documents:
             return
         sources = [self.original(owner, document.id) for document in documents]
         kept = _Uncounted(self._kept, frozenset(document.id for document in documents))
         for event in ingestion.ingest(
-            sources, kept, self._store.files.store, self._read(wanted, None, stop, owner), owner=owner,
-            extractor=readings.name_of(wanted), max_bytes=wanted.max_file_mb * 1_000_000, again=True,
-            workers=self._workers(wanted), stop=stop,
-        ):  # fmt: skip
+            sources,
+            kept,
+            self._store.files.store,
+            self._read(wanted, None, stop, owner),
+            owner=owner,
+            extractor=name_of(wanted),
+            max_bytes=wanted.max_file_mb * 1_000_000,
+            again=True,
+            workers=self._workers(wanted),
+            stop=stop,
+        ):
             if isinstance(event, Progress):
                 yield event
         if stop.is_set():

@@ -20,11 +20,11 @@ from pdfqa_core.retrieval import Index, SearchIndex, prepared
 from pdfqa_core.services.answers import AnswerService
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.indexes import IndexService
-from pdfqa_core.services.leakage import LeakageCheck
 from pdfqa_core.services.tasks import Tasks
+from pdfqa_core.services.training import LeakageCheck
 from pdfqa_core.services.versions import RETRIEVAL, versions
 from pdfqa_core.settings import Settings
-from pdfqa_core.storage.evaluations import Evaluations
+from pdfqa_core.storage.runs import Evaluations
 from pdfqa_core.types import Hit, Page, Progress, Query
 
 PROTOCOL = "retrieval"
@@ -34,9 +34,15 @@ class EvaluationService:
     """Systems measured on the documents of each owner; what was measured is kept."""
 
     def __init__(
-        self, store: Evaluations, documents: DocumentService, indexes: IndexService, answers: AnswerService,
-        encoders: Encoders, leakage: LeakageCheck, tasks: Tasks,
-    ) -> None:  # fmt: skip
+        self,
+        store: Evaluations,
+        documents: DocumentService,
+        indexes: IndexService,
+        answers: AnswerService,
+        encoders: Encoders,
+        leakage: LeakageCheck,
+        tasks: Tasks,
+    ) -> None:
         self._store = store
         self._documents = documents
         self._indexes = indexes
@@ -91,9 +97,16 @@ class EvaluationService:
         return resolve(file, documents, page)
 
     def evaluate_retrieval(
-        self, owner: str, file: GoldFile, systems: Mapping[str, Settings], *, measures: Sequence[str] = (),
-        document_ids: Sequence[str] = (), depth: int = DEPTH, task: str = "",
-    ) -> Iterator[Progress | Evaluation]:  # fmt: skip
+        self,
+        owner: str,
+        file: GoldFile,
+        systems: Mapping[str, Settings],
+        *,
+        measures: Sequence[str] = (),
+        document_ids: Sequence[str] = (),
+        depth: int = DEPTH,
+        task: str = "",
+    ) -> Iterator[Progress | Evaluation]:
         """Search every question with every system, building the indexes that are missing; yields progress, then all.
 
         What was measured is stored before it is yielded; `measures` are scored besides the usual ones. `depth` passages
@@ -127,11 +140,13 @@ class EvaluationService:
                 found |= {(name, item.id): ranking for item, ranking in made}
                 scored.append(
                     ScoredSystem(
-                        name, tuple(item for item, _ in made), settings.fingerprint(),
+                        name,
+                        tuple(item for item, _ in made),
+                        settings.fingerprint(),
                         settings.model_dump_json(exclude={"server"}),
                         IndexCost(index.stats.passages, seconds, index.stats.bytes),
                     )
-                )  # fmt: skip
+                )
             fingerprints = {f"settings fingerprint, {one.name}": one.settings_fingerprint for one in scored}
             evaluation = Evaluation(
                 PROTOCOL, file.name, names, tuple(scored), fingerprints, used, tuple(dict.fromkeys(notes))
@@ -172,9 +187,16 @@ class EvaluationService:
         return corpora[key], time.perf_counter() - began
 
     def _searched(
-        self, index: SearchIndex, name: str, settings: Settings, gold: Sequence[GoldItem], measures: Sequence[str],
-        document_ids: Sequence[str], depth: int, stop: StopSignal,
-    ) -> Generator[Progress, None, tuple[Scored, ...]]:  # fmt: skip
+        self,
+        index: SearchIndex,
+        name: str,
+        settings: Settings,
+        gold: Sequence[GoldItem],
+        measures: Sequence[str],
+        document_ids: Sequence[str],
+        depth: int,
+        stop: StopSignal,
+    ) -> Generator[Progress, None, tuple[Scored, ...]]:
         rewriter, _ = self._answers.rewriter(settings)
         turns = settings.conversation.turns
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import shutil
 import threading
 import time
 from collections import OrderedDict
@@ -16,7 +17,7 @@ from pathlib import Path
 from pdfqa_core import languages
 from pdfqa_core.background import in_background
 from pdfqa_core.chunking import Chunking, with_headings
-from pdfqa_core.errors import ModelError, PdfQAError, UsageError
+from pdfqa_core.errors import ModelError, PdfQAError, StorageError, UsageError
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.models import Encoders, PassageEncoder
 from pdfqa_core.retrieval import (
@@ -31,21 +32,104 @@ from pdfqa_core.retrieval import (
     SearchIndex,
     Spelling,
     adds_words,
+    file_stem,
+    forget,
+    forget_stems,
     in_both_spellings,
     index_text,
     make_retriever,
     needs_embeddings,
     prepared,
+    stems,
     text_key,
 )
-from pdfqa_core.retrieval.lance import LanceIndex, installed
+from pdfqa_core.retrieval.lance import LanceIndex, forget_document, installed
 from pdfqa_core.services import recipes
 from pdfqa_core.services.documents import DocumentService
-from pdfqa_core.services.index_files import IndexFiles
 from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.settings import Settings
 from pdfqa_core.storage import Reading
 from pdfqa_core.types import Document, Hit, Passage, Progress, Query
+
+# ----------------------------------------------------------------------------------------------------
+# Where each owner's indexes lie, and that nothing of what was removed stays there.
+
+LOCAL_OWNER = "local"  # the person at this computer; visitors of a demo have names of their own
+LEFT_OVER = (
+    "The text of what was removed is found no more, but files of the index that hold it could not be deleted. That is "
+    "tried again at the next removal and every few minutes; the program's log says why."
+)
+_log = logging.getLogger(__name__)
+
+
+class IndexFiles:
+    """The folders of all indexes."""
+
+    def __init__(self, workspace: Path, documents: DocumentService) -> None:
+        self._workspace = workspace
+        self._documents = documents
+        self._lock = threading.Lock()
+        self._told: set[str] = set()  # owners who are to be told that something could not be deleted
+        self._left: set[tuple[str, str]] = set()  # owner and document of which something may still be there
+
+    def root(self, owner: str) -> Path:
+        """Return the folder of all indexes of an owner."""
+        return self._folder(owner) / "indexes"
+
+    def _folder(self, owner: str) -> Path:
+        if owner == LOCAL_OWNER:
+            return self._workspace
+        return self._workspace / "visitors" / hashlib.sha256(owner.encode()).hexdigest()[:16]
+
+    def forget(self, owner: str, document_id: str) -> None:
+        """Delete what was derived from a removed document; what cannot be deleted now is left to `tidy`."""
+        root = self.root(owner)
+        try:
+            forget(root, document_id)
+            forget_document(root, document_id)
+        except (OSError, ModelError, StorageError) as error:
+            _log.warning("passages of a removed document stay in %s: %s", root, error)
+            with self._lock:
+                self._told.add(owner)
+                self._left.add((owner, document_id))
+        else:
+            with self._lock:
+                self._left.discard((owner, document_id))
+
+    def left_over(self, owner: str) -> str:
+        """Say it if text of a document that was removed since the last call could not be deleted from the index."""
+        with self._lock:
+            if owner not in self._told:
+                return ""
+            self._told.discard(owner)
+        return LEFT_OVER
+
+    def remove_owner(self, owner: str) -> None:
+        """Delete the indexes of a removed visitor."""
+        shutil.rmtree(self._folder(owner), ignore_errors=True)
+
+    def tidy(self) -> None:
+        """Delete what is left of documents that nobody has any more: that failed, or the program was killed.
+
+        Nothing is deleted where the database has no documents: it may be a new one in the place of another.
+        """
+        for owner, document_id in tuple(self._left):
+            if not self._documents.still_there(owner, [document_id]):
+                self.forget(owner, document_id)
+        visitors = self._workspace / "visitors"
+        found = {root: stems(root) for root in (self.root(LOCAL_OWNER), *visitors.glob("*/indexes"))}
+        owned = self._documents.owned()  # after the files: what is added meanwhile is not taken for left over
+        known = {self.root(owner): {file_stem(one) for one in ids} for owner, ids in owned.items()}
+        for root, there in found.items() if known else ():
+            try:
+                forget_stems(root, there - known.get(root, set()))
+                if root not in known and root.parent.parent == visitors:
+                    shutil.rmtree(root.parent)
+            except OSError as error:
+                _log.warning("passages of removed documents stay in %s: %s", root, error)
+
+
+# ----------------------------------------------------------------------------------------------------
 
 PASSAGES_PER_SECOND = 27.0  # MiniLM with torch on two cores: what is expected before anything was encoded
 PATIENCE = 2.0  # seconds; a question waits so long for vectors that are missing, else it is answered without them
@@ -59,7 +143,6 @@ MOST_IN_MEMORY = 500_000  # passages; from there on `auto` searches on disk
 PASSAGES_PER_PAGE = 4  # about as many as windows of 120 words make of a page of 400
 OPEN_INDEXES = 8  # of each owner
 CACHED_DOCUMENTS = 500  # documents whose passages are kept in memory
-_log = logging.getLogger(__name__)
 
 
 class IndexService:
@@ -208,9 +291,14 @@ class IndexService:
         return index
 
     def _opened_as_is(
-        self, owner: str, settings: Settings, report: Callable[[Progress], None], stop: StopSignal, *,
+        self,
+        owner: str,
+        settings: Settings,
+        report: Callable[[Progress], None],
+        stop: StopSignal,
+        *,
         so_far: bool = False,
-    ) -> SearchIndex:  # fmt: skip
+    ) -> SearchIndex:
         documents = self._documents.readable(owner, settings)
         embeddings = self.needs_embeddings(settings)
         providers: dict[str, Callable[[], Sequence[Passage]]] = {
@@ -221,12 +309,25 @@ class IndexService:
         recipe = recipes.fingerprint(settings, self._documents.wanted_reading(settings))
         if self.on_disk(owner, settings):
             return LanceIndex.open_or_build(
-                root, recipe, providers, encoder=encoder, sources=sources, on_progress=report, stop=stop,
-            )  # fmt: skip
+                root,
+                recipe,
+                providers,
+                encoder=encoder,
+                sources=sources,
+                on_progress=report,
+                stop=stop,
+            )
         return Index.open_or_build(
-            root, recipe, providers, encoder=encoder, embeddings=embeddings, sources=sources, so_far=so_far,
-            on_progress=report, stop=stop,
-        )  # fmt: skip
+            root,
+            recipe,
+            providers,
+            encoder=encoder,
+            embeddings=embeddings,
+            sources=sources,
+            so_far=so_far,
+            on_progress=report,
+            stop=stop,
+        )
 
     # ------------------------------------------------------------ what is not encoded yet
 
@@ -324,9 +425,15 @@ class IndexService:
     # ------------------------------------------------------------ search
 
     def search(
-        self, owner: str, question: str, settings: Settings, *, document_ids: Sequence[str] = (), k: int | None = None,
+        self,
+        owner: str,
+        question: str,
+        settings: Settings,
+        *,
+        document_ids: Sequence[str] = (),
+        k: int | None = None,
         pages: PageRange | None = None,
-    ) -> list[Hit]:  # fmt: skip
+    ) -> list[Hit]:
         """Return the hits for a question in the open index, of these documents (none given: of all) and pages.
 
         Raises PdfQAError if the index is not built, UsageError if the question is empty.
@@ -366,9 +473,14 @@ class IndexService:
             return {}
 
     def search_in(
-        self, index: SearchIndex, question: str | Query, settings: Settings, document_ids: Sequence[str], k: int,
+        self,
+        index: SearchIndex,
+        question: str | Query,
+        settings: Settings,
+        document_ids: Sequence[str],
+        k: int,
         pages: PageRange | None = None,
-    ) -> list[Hit]:  # fmt: skip
+    ) -> list[Hit]:
         """Return at most `k` hits of an index, of these documents (none given: of all) and pages.
 
         Misspelt words are searched for as the documents spell them too, see `respelt`.

@@ -13,8 +13,7 @@ from pdfqa_core.metrics.agreement import Agreement
 from pdfqa_core.protocols import annotation
 from pdfqa_core.protocols.mahueval import Doing, Held, Paired, Plan, Roster, Step, check_plan, check_question, paired
 from pdfqa_core.services.answers import AnswerService
-from pdfqa_core.services.rosters import Rosters, write_plan
-from pdfqa_core.services.studies import StudyService
+from pdfqa_core.services.studies import Rosters, StudyService, write_plan
 from pdfqa_core.services.study_reports import HIDDEN
 from pdfqa_core.settings import Settings
 from pdfqa_core.storage.conversations import Conversations
@@ -47,9 +46,13 @@ class MaHuEval:
     """
 
     def __init__(
-        self, protocols: Protocols, store: Studies, conversations: Conversations, studies: StudyService,
+        self,
+        protocols: Protocols,
+        store: Studies,
+        conversations: Conversations,
+        studies: StudyService,
         answers: AnswerService,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._protocols = protocols
         self._rosters = Rosters(protocols)
         self._store = store
@@ -62,9 +65,10 @@ class MaHuEval:
     def begin(self, owner: str, name: str, plan: Plan) -> Study:
         """Make the study of a plan, without any conversation yet. Raises UsageError: the plan, or its name is taken."""
         plan = replace(
-            plan, evaluators=tuple(" ".join(one.split()) for one in plan.evaluators if one.strip()),
+            plan,
+            evaluators=tuple(" ".join(one.split()) for one in plan.evaluators if one.strip()),
             questions=tuple(dict.fromkeys(" ".join(one.split()) for one in plan.questions if one.strip())),
-        )  # fmt: skip
+        )
         check_plan(plan)
         study = Study(uuid.uuid4().hex, name, datetime.now(UTC), owner, (), int(time.time()), PRESET, invited=True)
         return self._protocols.create(study, plan.evaluators, write_plan(plan))

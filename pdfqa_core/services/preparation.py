@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from pdfqa_core.errors import PdfQAError, StoppedError
 from pdfqa_core.services.indexes import IndexService
 from pdfqa_core.settings import Settings
-from pdfqa_core.streaming import EitherStop
-from pdfqa_core.time_left import TimeLeft
+from pdfqa_core.streaming import EitherStop, TimeLeft
 from pdfqa_core.types import Progress
 
 PATIENCE = 10.0  # seconds; a batch that is under way takes far less

@@ -19,15 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from pdfqa_core.errors import ConflictError, StorageError, UsageError
-from pdfqa_core.full_disk import cannot_write, keeping
 from pdfqa_core.ingest import Source, short_name
 from pdfqa_core.services.documents import DocumentService
-from pdfqa_core.services.tasks import Tasks
-from pdfqa_core.services.workers import Workers
+from pdfqa_core.services.tasks import Tasks, Workers
 from pdfqa_core.settings import ExtractionSettings
 from pdfqa_core.storage.work import Piece
 from pdfqa_core.types import Document, Progress
-from pdfqa_core.whole_files import DAMAGE, unfinished
+from pdfqa_core.whole_files import DAMAGE, cannot_write, keeping, unfinished
 
 NOTE = ".json"  # of files in which earlier versions noted what is to be read
 KIND = "reading"
@@ -68,9 +66,13 @@ class ReadingJobs:
     """Batches of each owner, read one after the other; `finished(owner, document)` is told of each document."""
 
     def __init__(
-        self, folder: Path, documents: DocumentService, tasks: Tasks, workers: Workers,
+        self,
+        folder: Path,
+        documents: DocumentService,
+        tasks: Tasks,
+        workers: Workers,
         finished: Callable[[str, Document], None],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._folder = folder
         self._documents = documents
         self._tasks = tasks
@@ -86,9 +88,15 @@ class ReadingJobs:
     # ------------------------------------------------------------ beginning and following
 
     def begin(
-        self, owner: str, files: Sequence[Path | Source], *, keep: bool = False, password: str | None = None,
-        again: bool = False, extraction: ExtractionSettings,
-    ) -> Batch:  # fmt: skip
+        self,
+        owner: str,
+        files: Sequence[Path | Source],
+        *,
+        keep: bool = False,
+        password: str | None = None,
+        again: bool = False,
+        extraction: ExtractionSettings,
+    ) -> Batch:
         """Begin to read files; `keep` moves them into the workspace first, since they are somebody's uploads.
 
         Returns at once. Raises StorageError if they cannot be kept, PdfQAError where a visitor has no room for them,
@@ -190,9 +198,14 @@ class ReadingJobs:
     def _read(self, batch: Batch, password: str | None) -> None:
         steps: dict[str, Progress] = {}
         for event in self._documents.ingest(
-            batch.owner, batch.sources, password=password, again=batch.again, extraction=batch.extraction,
-            task=batch.task, reserved=True,
-        ):  # fmt: skip
+            batch.owner,
+            batch.sources,
+            password=password,
+            again=batch.again,
+            extraction=batch.extraction,
+            task=batch.task,
+            reserved=True,
+        ):
             if batch.stopped:  # before its task had begun
                 self._tasks.stop(batch.task)
             if isinstance(event, Document):

@@ -3,13 +3,96 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pdfqa_core.chunking import Chunking, Tokenize, chunkers
-from pdfqa_core.services.strategies import in_use
+from pdfqa_core.conversation import rewriters
+from pdfqa_core.extraction import extractors
+from pdfqa_core.llm import engines
+from pdfqa_core.reading import readers
+from pdfqa_core.registry import Registry
+from pdfqa_core.retrieval import retrievers
 from pdfqa_core.settings import RetrievalSettings, Settings
 from pdfqa_core.text import words
+
+# ----------------------------------------------------------------------------------------------------
+# The strategies that can be chosen, the settings that name them, and which settings the chosen ones have.
+
+REGISTRIES: Mapping[str, Registry[Any]] = {
+    registry.kind: registry for registry in (extractors, chunkers, retrievers, readers, rewriters, engines)
+}
+
+# Starting points of a recipe, by the name that people choose.
+PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+    "Quick": {"chunking": {"chunker": "paragraphs"}, "retrieval": {"retriever": "bm25", "k": 5}},
+    "Balanced": {
+        "chunking": {"chunker": "windows", "unit": "words", "size": 120, "step": 60, "headings": True},
+        "retrieval": {"retriever": "hybrid", "k": 5},
+    },
+    "Thorough": {
+        "chunking": {"chunker": "windows", "unit": "words", "size": 200, "step": 50, "headings": True},
+        "retrieval": {"retriever": "hybrid", "k": 10, "candidates": 300},
+    },
+}
+
+
+def with_preset(settings: Settings, name: str) -> Settings:
+    """Return settings with those of a preset; as they are where there is no such one."""
+    for section, fields in PRESETS.get(name, {}).items():
+        settings = settings.changed(section, **fields)
+    return settings
+
+
+def preset_of(settings: Settings) -> str | None:
+    """Return the preset that settings agree with, None where they agree with none."""
+    return next((name for name in PRESETS if with_preset(settings, name) == settings), None)
+
+
+def names(kind: str, without: str = "") -> tuple[str, ...]:
+    """Return the names of the strategies of a kind ("extractor", "chunker", "retriever", "reader", "rewriter").
+
+    Those that have a parameter called `without` are left out.
+    """
+    registry = REGISTRIES[kind]
+    return tuple(name for name in registry.names() if without not in registry.parameters(name))
+
+
+def check(settings: Settings) -> None:
+    """Raise UsageError if the settings name a strategy that does not exist."""
+    for section, name, look in settings.looks():
+        value = getattr(getattr(settings, section), name)
+        if look.of and (look.also is None or value != look.also[0]):
+            REGISTRIES[look.of].get(value)
+
+
+def in_use(settings: Settings) -> dict[tuple[str, str], bool]:
+    """Return, for each setting that is a parameter of some strategy of its section, whether the chosen one has it.
+
+    What a strategy does with the help of another, such as a first stage, it does with the parameters of both. Of a
+    choice that stands for one of several, such as the reader by the model, those of all count.
+    """
+    found: dict[tuple[str, str], bool] = {}
+    for section in Settings.model_fields:
+        values = getattr(settings, section)
+        looks = {name: look for of, name, look in settings.looks() if of == section}
+        kind = next((name for name, look in looks.items() if look.of == name), None)
+        if kind is None:
+            continue
+        registry = REGISTRIES[kind]
+        parameters = {name: registry.parameters(name) for name in registry.names()}
+        chosen = getattr(values, kind)
+        used = parameters[chosen] if chosen in parameters else frozenset[str]().union(*parameters.values())
+        for name, look in looks.items():
+            if look.of == kind and look.parameter in used:
+                used = used.union(parameters.get(getattr(values, name), ()))
+        known = frozenset[str]().union(*parameters.values())
+        given = {name: look.parameter or name for name, look in looks.items()}
+        found |= {(section, name): parameter in used for name, parameter in given.items() if parameter in known}
+    return found
+
+
+# ----------------------------------------------------------------------------------------------------
 
 
 def chunker(settings: Settings, tokenize: Tokenize = words) -> Chunking:
@@ -50,8 +133,11 @@ def fingerprint(settings: Settings, *others: str) -> str:
     """
     chunking = settings.chunking
     parts = {
-        "chunker": chunking.chunker, "headings": chunking.headings, **_parameters(settings), "others": others,
-    }  # fmt: skip
+        "chunker": chunking.chunker,
+        "headings": chunking.headings,
+        **_parameters(settings),
+        "others": others,
+    }
     if parts.get("unit") == "tokens":
         parts["tokenizer"] = settings.retrieval.embedding_model
     return json.dumps(parts, sort_keys=True)

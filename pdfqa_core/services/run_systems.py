@@ -2,27 +2,172 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import replace
+import shutil
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
 
 from pdfqa_core.background import in_background
-from pdfqa_core.errors import StoppedError, UsageError
-from pdfqa_core.evaluation_types import CitedPlace, Prediction, ReadText, RunSystem
-from pdfqa_core.interfaces import StopSignal
+from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, UsageError
+from pdfqa_core.evaluation_types import CitedPlace, Prediction, ReadText, RunPlan, RunSystem
+from pdfqa_core.interfaces import LLM, StopSignal
+from pdfqa_core.llm.catalogue import entry, is_path
 from pdfqa_core.metrics.replies import CachedLLM
+from pdfqa_core.models import Models
+from pdfqa_core.models.files import EncoderFiles, models_of
+from pdfqa_core.models.language import LanguageModel, engine_settings
+from pdfqa_core.models.metrics import identity
+from pdfqa_core.protocols.gold import packed_folder
 from pdfqa_core.protocols.retrieval import covered
 from pdfqa_core.protocols.runs import GIVEN, NONE, PREDICTED, RECORDED, SEARCH, Case, CaseFile
 from pdfqa_core.protocols.runs.hotpotqa import HotpotCase
 from pdfqa_core.protocols.runs.reading import cited_id
 from pdfqa_core.reading.outcomes import lines_of
-from pdfqa_core.retrieval import Index, SearchIndex
-from pdfqa_core.services.answers import AnswerService, Find
-from pdfqa_core.services.asked import Asked
+from pdfqa_core.retrieval import Index, SearchIndex, needs_embeddings, prepared
+from pdfqa_core.retrieval.encoder import parts_of
+from pdfqa_core.retrieval.model_folder import ModelFolder
+from pdfqa_core.services.answers import AnswerService, Asked, Find
 from pdfqa_core.services.indexes import IndexService
 from pdfqa_core.services.systems import described
-from pdfqa_core.settings import Settings, load
+from pdfqa_core.settings import LLMSettings, Settings, load
+from pdfqa_core.storage.runs import StoredReplies
 from pdfqa_core.types import Answer, Citation, Done, Hit, Passage, Progress, Query, Rewritten
+from pdfqa_core.whole_files import cannot_write, unfinished, write_atomically
+
+# ----------------------------------------------------------------------------------------------------
+# The language model of systems of a run: the one in use where it is theirs, else one that only the run talks to.
+
+
+@contextmanager
+def language_for(shared: LanguageModel, wanted: LLMSettings) -> Generator[LanguageModel, None, None]:
+    """Give the language model that these settings name: `shared`, or another one that is freed at the end.
+
+    Nothing is loaded yet. The one that others talk to stays as it is.
+    """
+    if engine_settings(shared.settings) == engine_settings(shared.named(wanted)):
+        yield shared
+        return
+    own = shared.beside(wanted)
+    try:
+        yield own
+    finally:
+        own.close()
+
+
+def same(language: LanguageModel) -> Callable[[], None]:
+    """Return what raises ModelError once another model than the one now in use is."""
+    used = engine_settings(language.settings)
+
+    def check() -> None:
+        if engine_settings(language.settings) != used:
+            raise ModelError(
+                "Another language model was chosen while the run went on, so that it was ended.",
+                "What is done is kept. Go on with the run to load its own model and answer the rest.",
+            )
+
+    return check
+
+
+@dataclass
+class Remembering:
+    """Gives a language model, as it is now, with its replies kept; `last` is the one that it gave last."""
+
+    language: LanguageModel
+    replies: Callable[[], StoredReplies]
+    last: CachedLLM | None = None
+    _known: dict[str, CachedLLM] = field(default_factory=dict)
+
+    def __call__(self, llm: LLM | None = None) -> CachedLLM:
+        """Return the language model (by default the one in use) with its replies kept."""
+        key: Any = identity(self.language.settings)
+        if key not in self._known:
+            self._known[key] = CachedLLM(
+                llm or self.language.llm(),
+                self.replies(),
+                model=key,
+                same=lambda: identity(self.language.settings) == key,
+            )
+        self.last = self._known[key]
+        return self.last
+
+
+# ----------------------------------------------------------------------------------------------------
+# Files of runs: the data as it was when a run was begun, and what tells one model's file from another.
+
+
+class RunFiles:
+    """Data files under the hash of their bytes, so that a run goes on although its file was moved or changed."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def kept(self, path: Path) -> tuple[Path, str, str]:
+        """Return where a file is kept, its SHA-256 and its name; of a folder, those of the ZIP that is made of it.
+
+        Raises UsageError, StorageError.
+        """
+        if path.is_dir():
+            kept = self.put(f"{path.name}.zip", packed_folder(path))
+            return kept, _hashed_file(kept, kept.stat().st_mtime_ns, kept.stat().st_size), path.name
+        if not path.is_file():
+            raise UsageError(f"{path} is not there.", "Name a file of questions.")
+        digest = _hashed_file(path, path.stat().st_mtime_ns, path.stat().st_size)
+        target = self._folder / f"{digest[:16]}{path.suffix.lower()}"
+        if not target.is_file():
+            try:
+                self._folder.mkdir(parents=True, exist_ok=True)
+                with unfinished(target) as draft:
+                    shutil.copyfile(path, draft)
+            except OSError as error:
+                raise cannot_write(f"the copy of {path.name} for the run", error, "Nothing was begun.") from error
+        return target, digest, path.name
+
+    def remove(self, paths: Iterable[str]) -> None:
+        """Remove files that no run needs any more."""
+        for path in map(Path, paths):
+            if path.parent == self._folder:
+                path.unlink(missing_ok=True)
+
+    def put(self, name: str, data: bytes) -> Path:
+        """Keep the bytes of a file that came with a run, and return where; `name` is what it was kept as."""
+        target = self._folder / f"{hashlib.sha256(data).hexdigest()[:16]}{Path(name).suffix.lower()}"
+        if not target.is_file():
+            try:
+                self._folder.mkdir(parents=True, exist_ok=True)
+                write_atomically(target, data)
+            except OSError as error:
+                raise cannot_write(f"the copy of {name} for the run", error, "Nothing was begun.") from error
+        return target
+
+
+@lru_cache(maxsize=32)
+def _hashed_file(path: Path, changed: int, size: int) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def model_hash(llm: LLMSettings, used: Path | None) -> str:
+    """Return the SHA-256 of a language model's file: the catalogue's, or that of the file; "" where none is known."""
+    if llm.engine == "openai":
+        return ""
+    if not is_path(llm.model):
+        try:
+            return entry(llm.model).sha256
+        except PdfQAError:
+            return ""
+    path = Path(llm.model).expanduser()
+    path = path if path.is_file() else used or path
+    if not path.is_file():
+        return ""
+    return _hashed_file(path, path.stat().st_mtime_ns, path.stat().st_size)
+
+
+# ----------------------------------------------------------------------------------------------------
 
 MOST_GIVEN = 20  # passages of a data set that a reader is given, as many as the setting allows
 
@@ -35,10 +180,17 @@ class AskedSystem:
     """
 
     def __init__(
-        self, system: RunSystem, settings: Settings, file: CaseFile, owner: str, answers: AnswerService,
-        indexes: IndexService, filenames: Mapping[str, str], remembered: Callable[[], CachedLLM | None],
+        self,
+        system: RunSystem,
+        settings: Settings,
+        file: CaseFile,
+        owner: str,
+        answers: AnswerService,
+        indexes: IndexService,
+        filenames: Mapping[str, str],
+        remembered: Callable[[], CachedLLM | None],
         document_ids: Sequence[str] = (),
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.system = system
         self.settings = settings
         self._file = file
@@ -159,9 +311,19 @@ class AskedSystem:
         found = tuple(self._places(hit.passage) for hit in answer.hits) if self.system.evidence == SEARCH else None
         lines = lines_of(answer)
         return Prediction(
-            case.id, answer.text, answer.refused, citations, evidence, searched, answer.confidence, answer.notes,
-            seconds, found=found, perhaps=answer.perhaps, quote=self._cited(lines[0]) if lines else None,
-        )  # fmt: skip
+            case.id,
+            answer.text,
+            answer.refused,
+            citations,
+            evidence,
+            searched,
+            answer.confidence,
+            answer.notes,
+            seconds,
+            found=found,
+            perhaps=answer.perhaps,
+            quote=self._cited(lines[0]) if lines else None,
+        )
 
     def _places(self, passage: Passage) -> tuple[str, ...]:
         """Return what citations of a passage are compared by: its pages, or its text of the data set."""
@@ -219,7 +381,7 @@ def repeated(system: RunSystem, repeats: int) -> list[RunSystem]:
         name = f"{system.name} · seed {seed}"
         found.append(
             replace(system, name=name, settings=told, settings_fingerprint=own.fingerprint(), repeat_of=system.name)
-        )  # fmt: skip
+        )
     return found
 
 
@@ -241,3 +403,105 @@ def named(
     if several[1]:
         words.append("own answers so far" if history == PREDICTED else "gold answers so far")
     return replace(system, name=" · ".join(words), evidence=evidence, history=history)
+
+
+# ----------------------------------------------------------------------------------------------------
+# Which models a run uses beside the language model, and what tells their files from others of the same name.
+
+ENCODER, LATE, RERANKER = "encoder", "late interaction model", "re-ranker"
+METRICS = {"nli": "NLI model", "ner": "NER model", "qa_model": "reading model"}  # by the option that names one
+MEANING = "BERTScore’s encoder"
+
+
+def search_models(settings: Settings, files: EncoderFiles) -> tuple[tuple[str, str], ...]:
+    """Return the models that a system searches with: what each is for, and the hash of its files.
+
+    16 hex digits over configuration, vocabulary and weights; "" for a model that goes by its name on the hub: whether
+    it is here must not decide which run is gone on with. Raises ModelError for a folder without a model.
+    """
+    return tuple((role, _hashes(folders, hub=False)) for role, (_, folders) in _used(settings, files).items())
+
+
+def used_models(plan: RunPlan, needs: frozenset[str], files: EncoderFiles) -> dict[str, str]:
+    """Return name and hash of every model that a finished run used beside the language model, by what it is for."""
+    found: dict[str, list[str]] = {}
+    for system in plan.systems:
+        if system.evidence != SEARCH:
+            continue
+        with suppress(PdfQAError):  # one that was in use, and is gone since
+            for role, (name, folders) in _used(load_settings(system), files).items():
+                found.setdefault(role, []).append(_told(name, folders))
+    scoring = {role: plan.options[option] for option, role in METRICS.items() if plan.options.get(option)}
+    if plan.options.get("bertscore", "yes" if "embedder" in needs else "") == "yes":
+        scoring[MEANING] = ""
+    for role, name in scoring.items():
+        with suppress(PdfQAError):
+            found[role] = [_told(name, (name,))]
+    return {role: "; ".join(dict.fromkeys(names)) for role, names in found.items()}
+
+
+def check_brought(plan: RunPlan, models: Models) -> None:
+    """Raise UsageError where a run that came in a file needs other models than are in use or known here.
+
+    Its language model must be the one in use, in the same form; all others of the catalogue or trained here. No path,
+    address or hub name of a file is followed.
+    """
+    here = models.language.settings
+    used = (here.model or here.url, here.context_size, here.chat_template, here.weights)
+    foreign = [plan.options[option] for option in METRICS if plan.options.get(option)]
+    for system in plan.systems:
+        settings = load_settings(system)
+        llm = settings.llm
+        asked = (system.model, llm.context_size, llm.chat_template, llm.weights)
+        if system.model and (asked != used or system.model_hash != model_hash(here, models.language.file)):
+            raise UsageError(
+                f"{system.name} asks {_form(*asked)}; in use here is {_form(*used)}.",
+                "Choose that model and its settings on the Models tab, or begin the run anew with the one here.",
+            )
+        if system.evidence == SEARCH:
+            foreign += models.files.encoders.foreign(models_of(settings.retrieval))
+    if foreign:
+        raise UsageError(
+            f"The run came in a file and names a model that is not known here: {foreign[0]}.",
+            "Begin it anew with a model of this computer.",
+        )
+
+
+def _form(model: str, context: int, template: str, weights: str) -> str:
+    return f"{model} (context {context:,}, {f'template {template}, ' if template else ''}weights {weights})"
+
+
+def _used(settings: Settings, files: EncoderFiles) -> Mapping[str, tuple[str, tuple[str, ...]]]:
+    """Return the models that a system searches with, by what each is for: its name, and its folders or hub names."""
+    chosen = settings.retrieval
+    parameters = chosen.model_dump()
+    found = {}
+    if needs_embeddings(parameters):
+        found[ENCODER] = (chosen.embedding_model, tuple(map(files.find, parts_of(chosen.embedding_model))))
+    if prepared(parameters):
+        found[LATE] = (chosen.late_model, (files.find_late(chosen.late_model),))
+    if chosen.reranker:
+        found[RERANKER] = (chosen.reranker, (chosen.reranker,))
+    return found
+
+
+def _told(name: str, folders: Iterable[str]) -> str:
+    named = name or ModelFolder("", "encoder", "").name
+    hashed = _hashes(folders, hub=True)
+    return f"{named}, hash {hashed}" if hashed else named
+
+
+def _hashes(folders: Iterable[str], *, hub: bool) -> str:
+    return " + ".join(filter(None, (_hashed(folder, hub=hub) for folder in folders)))
+
+
+def _hashed(wanted: str, *, hub: bool) -> str:
+    if wanted and not hub and not Path(wanted).expanduser().is_dir():
+        return ""
+    folder = ModelFolder(wanted, "model", "choose another one").folder
+    return _hash_of(str(folder), max((one.stat().st_mtime_ns for one in folder.rglob("*")), default=0))
+
+
+@lru_cache(maxsize=32)
+def _hash_of(folder: str, _changed: int) -> str:
+    return ModelFolder(folder, "model", "choose another one").model_hash

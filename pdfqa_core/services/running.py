@@ -12,12 +12,12 @@ import threading
 
 from pdfqa_core.errors import PdfQAError, StoppedError
 from pdfqa_core.evaluation_types import Run
-from pdfqa_core.full_disk import in_words
 from pdfqa_core.services.runs import WORK as KIND
 from pdfqa_core.services.runs import RunRequest, RunService
-from pdfqa_core.services.workers import Workers
+from pdfqa_core.services.tasks import Workers
 from pdfqa_core.storage.work import Piece
 from pdfqa_core.types import Progress
+from pdfqa_core.whole_files import in_words
 
 PATIENCE = 10.0  # seconds that the end of the program waits for a run to stop
 _log = logging.getLogger(__name__)

@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import logging
 import threading
+import time
 import uuid
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -21,36 +22,47 @@ from pathlib import Path
 from pdfqa_core import __version__
 from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, UsageError
 from pdfqa_core.evaluation_types import Evaluation, Prediction, Run, RunPlan, RunState, RunSummary, RunSystem
-from pdfqa_core.full_disk import keeping
 from pdfqa_core.interfaces import LLM, StopSignal
 from pdfqa_core.json_codec import encode
+from pdfqa_core.llm.catalogue import entry, is_path
+from pdfqa_core.llm.hardware import memory
 from pdfqa_core.metrics.bertscore import TokenEmbedder
+from pdfqa_core.metrics.comparison import item_values
 from pdfqa_core.models import Models
 from pdfqa_core.models.language import engine_settings
 from pdfqa_core.models.metrics import token_embedder
-from pdfqa_core.protocols.runs import GIVEN, NONE, RECORDED, SEARCH, CaseFile, RunProtocol, drawn, run_protocols
+from pdfqa_core.protocols.runs import GIVEN, NONE, RECORDED, SEARCH, CaseFile, RunProtocol, Tools, drawn, run_protocols
 from pdfqa_core.protocols.runs.profile import profile_named
 from pdfqa_core.protocols.runs.reading import with_gold
 from pdfqa_core.protocols.runs.refusal import UNANSWERABLE, with_unanswerable
 from pdfqa_core.retrieval import SearchIndex
 from pdfqa_core.services.answers import AnswerService
-from pdfqa_core.services.cluster_runs import ClusterAsking
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.indexes import IndexService
-from pdfqa_core.services.leakage import LeakageCheck
-from pdfqa_core.services.run_asking import Outcomes, Pace, ask_here
-from pdfqa_core.services.run_files import RunFiles, model_hash
-from pdfqa_core.services.run_language import Remembering, language_for, same
-from pdfqa_core.services.run_models import check_brought, search_models, used_models
-from pdfqa_core.services.run_scoring import scored, tools_of
-from pdfqa_core.services.run_systems import AskedSystem, load_settings, named, repeated, with_defaults, with_unset
-from pdfqa_core.services.tasks import Tasks
+from pdfqa_core.services.run_asking import ClusterAsking, Outcomes, Pace, ask_here, scored, tools_of
+from pdfqa_core.services.run_systems import (
+    AskedSystem,
+    Remembering,
+    RunFiles,
+    check_brought,
+    language_for,
+    load_settings,
+    model_hash,
+    named,
+    repeated,
+    same,
+    search_models,
+    used_models,
+    with_defaults,
+    with_unset,
+)
+from pdfqa_core.services.tasks import Tasks, Workers
+from pdfqa_core.services.training import LeakageCheck
 from pdfqa_core.services.versions import MODELS, RETRIEVAL, versions
-from pdfqa_core.services.workers import Workers
-from pdfqa_core.settings import Settings
-from pdfqa_core.storage.replies import FILENAME, StoredReplies
-from pdfqa_core.storage.runs import Runs
+from pdfqa_core.settings import LLMSettings, Settings
+from pdfqa_core.storage.runs import FILENAME, Runs, StoredReplies
 from pdfqa_core.types import Page, Progress
+from pdfqa_core.whole_files import keeping
 
 KEPT = "The answers that were stored are kept: the run goes on from there."
 WORK = "run"  # the kind of work that a run is among programs on one database
@@ -85,10 +97,19 @@ class RunService:
     """The runs of each owner. `answers` makes the service that answers, given a model that keeps its replies."""
 
     def __init__(
-        self, workspace: Path, store: Runs, documents: DocumentService, indexes: IndexService,
-        answers: Callable[[Remembering], AnswerService], models: Models, leakage: LeakageCheck, tasks: Tasks,
-        workers: Workers, opened_with: Settings, embedder: Callable[[], TokenEmbedder] = token_embedder,
-    ) -> None:  # fmt: skip
+        self,
+        workspace: Path,
+        store: Runs,
+        documents: DocumentService,
+        indexes: IndexService,
+        answers: Callable[[Remembering], AnswerService],
+        models: Models,
+        leakage: LeakageCheck,
+        tasks: Tasks,
+        workers: Workers,
+        opened_with: Settings,
+        embedder: Callable[[], TokenEmbedder] = token_embedder,
+    ) -> None:
         self._workspace = workspace
         self._store = store
         self._files = RunFiles(workspace / "run_data")
@@ -119,7 +140,7 @@ class RunService:
             if one.state is RunState.RUNNING and not self._tasks.running(task_of(one.id)) and one.id not in elsewhere
             else one
             for one in self._store.list(owner)
-        )  # fmt: skip
+        )
 
     def elsewhere(self, owner: str) -> tuple[str, ...]:
         """Return the ids of the owner's runs that another program works on."""
@@ -225,9 +246,15 @@ class RunService:
         now = datetime.now(UTC)
         name = request.name or f"{run_protocols.get(plan.protocol).title}: {plan.dataset}"
         run = Run(
-            uuid.uuid4().hex, name, plan, RunState.STOPPED, len(file.cases) * len(plan.systems), now, now,
+            uuid.uuid4().hex,
+            name,
+            plan,
+            RunState.STOPPED,
+            len(file.cases) * len(plan.systems),
+            now,
+            now,
             versions(dict.fromkeys((*RETRIEVAL, *MODELS))),
-        )  # fmt: skip
+        )
         self._store.add(owner, run, key)
         return run
 
@@ -269,9 +296,16 @@ class RunService:
             systems.insert(0, RunSystem("recorded answers", evidence=RECORDED))
         self._check_documents(owner, systems, file)
         return RunPlan(
-            request.protocol, name, tuple(map(str, paths)), " ".join(hashes), tuple(systems), request.limit,
-            request.seed, request.profile, options,
-        )  # fmt: skip
+            request.protocol,
+            name,
+            tuple(map(str, paths)),
+            " ".join(hashes),
+            tuple(systems),
+            request.limit,
+            request.seed,
+            request.profile,
+            options,
+        )
 
     def _evidence(self, owner: str, protocol: RunProtocol, file: CaseFile) -> str:
         """Return what suits a file where nobody said: recorded answers where all are there, passages that it brings."""
@@ -286,17 +320,24 @@ class RunService:
         return first
 
     def _system(
-        self, name: str, settings: Settings, protocol: RunProtocol, profile: Mapping[str, Mapping[str, object]],
+        self,
+        name: str,
+        settings: Settings,
+        protocol: RunProtocol,
+        profile: Mapping[str, Mapping[str, object]],
         seed: int,
-    ) -> RunSystem:  # fmt: skip
+    ) -> RunSystem:
         settings = with_defaults(with_unset(settings, profile), protocol.overrides)
         if seed:
             settings = settings.changed("llm", seed=seed)
         llm = self._models.language.named(settings.llm)
         return RunSystem(
-            name, settings.model_dump_json(exclude={"server": True, "llm": {"models_folder"}}), settings.fingerprint(),
-            model=llm.model or llm.url, model_hash=model_hash(llm, self._models.language.file),
-        )  # fmt: skip
+            name,
+            settings.model_dump_json(exclude={"server": True, "llm": {"models_folder"}}),
+            settings.fingerprint(),
+            model=llm.model or llm.url,
+            model_hash=model_hash(llm, self._models.language.file),
+        )
 
     def _check_documents(self, owner: str, systems: Sequence[RunSystem], file: CaseFile) -> None:
         if not file.corpus and any(system.evidence == SEARCH for system in systems):
@@ -375,22 +416,38 @@ class RunService:
         return here.with_recipe(settings)
 
     def _asked(
-        self, owner: str, run: Run, system: RunSystem, file: CaseFile, known: Mapping[tuple[str, str], Prediction],
-        corpora: dict[str, SearchIndex], pace: Pace, remembering: Remembering, stop: StopSignal,
-    ) -> Generator[Progress, None, None]:  # fmt: skip
+        self,
+        owner: str,
+        run: Run,
+        system: RunSystem,
+        file: CaseFile,
+        known: Mapping[tuple[str, str], Prediction],
+        corpora: dict[str, SearchIndex],
+        pace: Pace,
+        remembering: Remembering,
+        stop: StopSignal,
+    ) -> Generator[Progress, None, None]:
         language = remembering.language
         settings = language.running(self._settings(run, system))
         answers = self._answers if remembering is self._remembering else self._answering(remembering)
         asked = AskedSystem(
-            system, settings, file, owner, answers, self._indexes, self._documents.filenames(owner),
-            lambda: remembering.last, run.plan.options.get("documents", "").split(),
-        )  # fmt: skip
+            system,
+            settings,
+            file,
+            owner,
+            answers,
+            self._indexes,
+            self._documents.filenames(owner),
+            lambda: remembering.last,
+            run.plan.options.get("documents", "").split(),
+        )
         yield Progress(f"{system.name}: getting ready")
         yield from asked.prepared(corpora, stop)
         outcomes = Outcomes(
             partial(self._store.put, run.id, system.name),
-            {item: one for (name, item), one in known.items() if name == system.name}, pace,
-        )  # fmt: skip
+            {item: one for (name, item), one in known.items() if name == system.name},
+            pace,
+        )
         if self._elsewhere is not None and self._elsewhere.can(asked):
             mark, replies = remembering().mark, self._kept_replies()
             yield from self._elsewhere.ask(asked, file, outcomes, mark, language.key(settings.llm.url), replies, stop)
@@ -442,3 +499,144 @@ def _check(what: str, given: Sequence[str], known: Sequence[str], protocol: str)
     wrong = next((one for one in given if one not in known), "")
     if wrong:
         raise UsageError(f"{protocol} knows no {what} called {wrong!r}.", f"Choose among: {', '.join(known)}.")
+
+
+# ----------------------------------------------------------------------------------------------------
+# Scores of a run that is not finished: of what is answered so far, by the measures that need no model.
+
+PAUSE = 4.0  # seconds between two computations for the same run
+MOST_MEASURES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class SoFar:
+    """What is known of a system so far: how many of its answers are there, and their means by measure."""
+
+    system: str
+    done: int
+    total: int
+    failed: int
+    means: tuple[tuple[str, float | None], ...] = ()
+
+
+class RunProgress:
+    """Scores what runs have answered so far; kept until more is answered. Raises as `RunService.get` does."""
+
+    def __init__(self, runs: RunService) -> None:
+        self._runs = runs
+        self._lock = threading.Lock()
+        self._files: dict[str, CaseFile] = {}
+        self._known: dict[str, tuple[int, float, tuple[SoFar, ...]]] = {}
+
+    def of(self, owner: str, run_id: str) -> tuple[SoFar, ...]:
+        """Return what is known of each system, in the order of the run; without means where scoring needs a model."""
+        run = self._runs.get(owner, run_id)
+        predictions = self._runs.predictions(owner, run_id)
+        with self._lock:
+            done, when, found = self._known.get(run_id, (-1, 0.0, ()))
+            if done == len(predictions) or (done > 0 and time.monotonic() - when < PAUSE):
+                return found
+            found = self._scored(owner, run, predictions)
+            self._known = {**dict(list(self._known.items())[-3:]), run_id: (len(predictions), time.monotonic(), found)}
+        return found
+
+    def _scored(self, owner: str, run: Run, predictions: dict[tuple[str, str], Prediction]) -> tuple[SoFar, ...]:
+        total = run.total // max(1, len(run.plan.systems))
+        protocol = run_protocols.get(run.plan.protocol)
+        file = self._file(owner, run) if predictions and "llm" not in protocol.needs else None
+        found = []
+        for system in run.plan.systems:
+            own = {item: one for (name, item), one in predictions.items() if name == system.name}
+            means = _means(run, protocol, file, system.name, own) if file is not None and own else ()
+            found.append(SoFar(system.name, len(own), total, sum(one.failed for one in own.values()), means))
+        return tuple(found)
+
+    def _file(self, owner: str, run: Run) -> CaseFile | None:
+        if run.id not in self._files:
+            try:
+                self._files = {run.id: self._runs.cases(owner, run.plan)}
+            except PdfQAError:
+                return None  # the run itself says what is wrong with its data
+        return self._files[run.id]
+
+
+def _means(
+    run: Run, protocol: RunProtocol, file: CaseFile, name: str, own: dict[str, Prediction]
+) -> tuple[tuple[str, float | None], ...]:
+    tools = Tools(profile=profile_named(run.plan.profile))
+    try:
+        system = protocol.score(name, file.cases, own, tools)
+    except PdfQAError:
+        return ()  # when all is answered, the page says what cannot be scored
+    found = []
+    for measure in protocol.measures([system], tools)[:MOST_MEASURES]:
+        scored = [one for one in item_values(system, measure) if one is not None]
+        found.append((measure, sum(scored) / len(scored) if scored else None))
+    return tuple(found)
+
+
+# ----------------------------------------------------------------------------------------------------
+# What a run will take: how many answers are open, and about how long they take and how much memory.
+
+
+@dataclass(frozen=True, slots=True)
+class RunEstimate:
+    """What the open answers of a run take.
+
+    `seconds` is None where no earlier run tells the pace. `memory` is what the largest model takes in bytes, None where
+    none is asked here or that is not known; `free` is what is free now.
+    """
+
+    questions: int
+    systems: int
+    open: int
+    seconds: float | None
+    memory: int | None
+    free: int
+
+
+def run_estimate(runs: RunService, owner: str, run: Run) -> RunEstimate:
+    """Return what the open answers of a run take, at the pace of earlier runs of the owner."""
+    systems = run.plan.systems
+    questions = run.total // max(1, len(systems))
+    known = [name for name, _ in runs.predictions(owner, run.id)]
+    left = {one: questions - known.count(one.name) for one in systems}
+    answers = {asking: sum(n for one, n in left.items() if _is(one, asking=asking)) for asking in (True, False)}
+    asked = [load_settings(one).llm for one, number in left.items() if number and one.model]
+    return RunEstimate(
+        questions,
+        len(systems),
+        sum(left.values()),
+        seconds_for(runs, owner, answers[True], answers[False]),
+        memory_for(asked),
+        memory().free,
+    )
+
+
+def _is(system: RunSystem, *, asking: bool) -> bool:
+    """Return whether a system answers, and asks a language model for it or not."""
+    return system.evidence != RECORDED and bool(system.model) == asking
+
+
+def seconds_for(runs: RunService, owner: str, asked: int, quoted: int) -> float | None:
+    """Return the seconds that answers of a language model and such without take, None where no earlier run tells."""
+    found = 0.0
+    for number, asking in ((asked, True), (quoted, False)):
+        pace = runs.seconds_per_answer(owner, asking=asking) if number else 0.0
+        if pace is None:
+            return None
+        found += number * pace
+    return found
+
+
+def memory_for(models: Iterable[LLMSettings]) -> int | None:
+    """Return the bytes that the largest of these language models takes; None where none is here or known."""
+    needed = []
+    for llm in models:
+        if llm.engine == "openai" or is_path(llm.model):
+            continue
+        try:
+            needed.append(entry(llm.model).memory(llm.context_size, llm.batch_size))
+        except PdfQAError:  # a model that the catalogue does not know: the run itself says what is wrong with it
+            continue
+    return max(needed, default=None)

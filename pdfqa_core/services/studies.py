@@ -2,25 +2,330 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import count
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.exports.ratings import FORMATS, blinded, rating_rows, write_ratings
+from pdfqa_core.exports.studies import FORMATS, blinded, rating_rows, write_ratings
+from pdfqa_core.metrics.agreement import Agreement
 from pdfqa_core.protocols import annotation
-from pdfqa_core.protocols.annotation import CRITERIA, AnnotationProgress
-from pdfqa_core.protocols.study_disagreements import disagreements
-from pdfqa_core.services.rated_study import RatedStudy, RatingItem, RatingsFile, Standing, StudyResults, own_name
-from pdfqa_core.services.rosters import Rosters
-from pdfqa_core.services.study_queues import Queues
+from pdfqa_core.protocols.annotation import CRITERIA, AnnotationProgress, Given, by_annotator
+from pdfqa_core.protocols.mahueval import Held, Plan, Roster, paired
+from pdfqa_core.protocols.study_measures import Disagreement, disagreements
 from pdfqa_core.storage.conversations import Conversations
-from pdfqa_core.storage.records import SEAT
-from pdfqa_core.storage.seats import OVER
-from pdfqa_core.storage.studies import Studies
-from pdfqa_core.study_types import Criterion, ItemRole, Rating, Skip, Study, StudyState
+from pdfqa_core.storage.protocols import Protocols
+from pdfqa_core.storage.records import SEAT, HeldConversation, Seat, StudyTurn
+from pdfqa_core.storage.studies import OVER, Studies
+from pdfqa_core.study_types import Adjudication, Criterion, ItemRole, Rating, Role, Skip, Study, StudyState
+from pdfqa_core.types import Turn
+
+# ----------------------------------------------------------------------------------------------------
+# The rosters of studies that follow a protocol, in which everybody rates the conversations that they held.
+
+
+class Rosters:
+    """What was planned and held for each study. All methods raise StorageError."""
+
+    def __init__(self, protocols: Protocols) -> None:
+        self._protocols = protocols
+
+    def follows(self, study_id: str) -> bool:
+        """Return whether a study follows a protocol."""
+        return bool(self._protocols.plan(study_id))
+
+    def find(self, owner: str, study: Study, turns: Sequence[StudyTurn]) -> Roster | None:
+        """Return the roster of a study with the turns that can be rated; None where it follows no protocol."""
+        written = self._protocols.plan(study.id)
+        if not written:
+            return None
+        known = {one.turn.id: one.turn for one in turns}
+        held = [
+            Held(
+                one.annotator,
+                one.round,
+                one.place,
+                one.conversation_id,
+                one.first_question,
+                one.finished_at is not None,
+                tuple(known[turn] for turn in one.turn_ids if turn in known),
+            )
+            for one in self._protocols.held(study.id)
+        ]
+        return Roster(read_plan(written), tuple(held))
+
+    def own_turns(self, study: Study, annotator: str) -> tuple[str, ...]:
+        """Return the ids of the turns that somebody rates, in the order in which they asked."""
+        known = set(study.turn_ids)
+        held = sorted(
+            (one for one in self._protocols.held(study.id) if one.annotator == annotator),
+            key=lambda one: (one.round, one.place),
+        )
+        return tuple(turn for one in held for turn in one.turn_ids if turn in known)
+
+    def held(self, study_id: str) -> tuple[HeldConversation, ...]:
+        """Return what was held so far; nothing where a study follows no protocol."""
+        return self._protocols.held(study_id) if self.follows(study_id) else ()
+
+    @staticmethod
+    def progress(
+        roster: Roster,
+        turns: Sequence[StudyTurn],
+        given: Mapping[str, Given],
+        criteria: Sequence[Criterion],
+        skipped: Mapping[str, Collection[str]],
+    ) -> dict[str, AnnotationProgress]:
+        """Return how far the evaluators are; a conversation that is not finished yet counts with its least turns."""
+        found = {}
+        for name in roster.plan.evaluators:
+            own = [turn for one in roster.of(name) for turn in one.turns]
+            step = annotation.progress(own, given.get(name, {}), criteria, skipped.get(name, ()))
+            missing = roster.left(name) * roster.plan.least
+            minutes = None if missing else step.minutes_left
+            found[name] = replace(step, total=step.total + missing, minutes_left=minutes)
+        return found
+
+
+def write_plan(plan: Plan) -> str:
+    """Return a plan as it is stored."""
+    return json.dumps(asdict(plan), ensure_ascii=False)
+
+
+def read_plan(written: str) -> Plan:
+    """Return a plan that was stored."""
+    data = json.loads(written)
+    lists = {name: tuple(data[name]) for name in ("evaluators", "questions", "document_ids")}
+    return Plan(**{**data, **lists})
+
+
+# ----------------------------------------------------------------------------------------------------
+# In which order somebody rates the items of a study, which of them are finished, and how far everybody is.
+
+
+class Queues:
+    """Orders and counts; answers are not read for it. `criteria` are asked where a study does not say what it asks."""
+
+    def __init__(self, studies: Studies, criteria: Sequence[Criterion], rosters: Rosters | None = None) -> None:
+        self._studies = studies
+        self._criteria = tuple(criteria)
+        self._rosters = rosters
+
+    def of(self, study: Study, annotator: str) -> tuple[str, ...]:
+        """Return the ids of the turns that an annotator rates, in their order."""
+        if self._rosters is not None and self._rosters.follows(study.id):
+            return self._rosters.own_turns(study, annotator) if annotator else study.turn_ids  # as they were asked
+        drawn = next((one.drawn_as for one in self._studies.people(study.id) if one.name == annotator), "")
+        planted = self._studies.progress.planted(study.id)
+        first = [one for one, details in planted.items() if details.role is ItemRole.TRAINING]
+        return annotation.order(study, drawn or annotator, first)
+
+    def finished(
+        self, study: Study, turns: Mapping[str, Sequence[str]], *, counting: bool = True
+    ) -> dict[str, dict[str, float]]:
+        """Return the seconds of each turn that somebody has finished, by name; `turns` are those that they rate.
+
+        Without `counting`, of one person, what is not submitted yet is finished too.
+        """
+        criteria = study.criteria or self._criteria
+        asked = [one.name for one in criteria if not one.is_text]
+        only = None if counting else next(iter(turns))
+        rated = self._studies.progress.rated(study.id, asked, only)
+        passages = self._studies.progress.passages(study.id)
+        return {
+            name: {
+                turn_id: own[turn_id][1]
+                for turn_id in mine
+                if turn_id in own and own[turn_id][0] >= annotation.parts_needed(passages[turn_id], criteria)
+            }
+            for name, mine in turns.items()
+            for own in [rated.get(name, {})]
+        }
+
+    def step(self, study: Study, annotator: str, queue: Sequence[str], skipped: Collection[str]) -> AnnotationProgress:
+        """Return how far an annotator is with their queue, what is not submitted yet counted too."""
+        done = self.finished(study, {annotator: queue}, counting=False)[annotator]
+        return annotation.progress_of(done, sum(one in skipped and one not in done for one in queue), len(queue))
+
+    def skipped(self, study_id: str) -> dict[str, set[str]]:
+        """Return the turns that somebody could not judge, by name."""
+        found: dict[str, set[str]] = {}
+        for one in self._studies.skips(study_id):
+            found.setdefault(one.annotator, set()).add(one.turn_id)
+        return found
+
+    def progress(self, study: Study) -> dict[str, AnnotationProgress]:
+        """Return how far everybody is with what they have submitted, where all rate all items."""
+        names = self._studies.annotators(study.id)
+        done, skipped = self.finished(study, dict.fromkeys(names, study.turn_ids)), self.skipped(study.id)
+        return {
+            name: annotation.progress_of(
+                done[name], len(skipped.get(name, set()) - done[name].keys()), len(study.turn_ids)
+            )
+            for name in names
+        }
+
+
+# ----------------------------------------------------------------------------------------------------
+# A study as it is handed on: the item that somebody rates, everything that was rated, and who may see what of it.
+
+
+@dataclass(frozen=True, slots=True)
+class RatingItem:
+    """The item an annotator has open, None where all are rated, with the annotator's own ratings of it.
+
+    `given` is what they said last of each thing in it, drafts and revisions too; `first` are the values of what they
+    have revised since. `position` is its place in the annotator's order, from 1; `comment` is what was saved with it.
+    `criteria` are what the study asks. `earlier` are the turns before it in its conversation. `draft`: there is
+    something of it that is not submitted; `submitted`: all of it was at least once. `skipped` is why it could not be
+    judged. `seen` is what a save compares with, so that another window is not overwritten. `revises`: what is
+    submitted from now on is a revision, the first values are settled.
+    """
+
+    item: StudyTurn | None
+    given: Given
+    position: int
+    progress: AnnotationProgress
+    comment: str
+    criteria: tuple[Criterion, ...] = CRITERIA
+    earlier: tuple[Turn, ...] = ()
+    first: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    draft: bool = False
+    submitted: bool = False
+    skipped: str = ""
+    seen: int = 0
+    guideline: str = ""
+    revises: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StudyResults:
+    """The progress of each annotator, and what their ratings show, limited to what the viewer may see.
+
+    `waiting` are those who have not finished. `table` and `disagreements` are empty as long as they could influence
+    anybody's ratings. `checks` are name, right values and asked values of each annotator in check items.
+    """
+
+    progress: tuple[tuple[str, AnnotationProgress], ...]
+    waiting: tuple[str, ...]
+    table: tuple[Agreement, ...] = ()
+    disagreements: tuple[Disagreement, ...] = ()
+    checks: tuple[tuple[str, int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RatingsFile:
+    """Ratings as a file: its name, its content, and how many ratings it holds."""
+
+    name: str
+    data: bytes
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How far a study is, and who may see what of it.
+
+    `seat` is that of the invited person who asks, `closed` are the names that only others have.
+    """
+
+    study: Study
+    progress: Mapping[str, AnnotationProgress]
+    seat: Seat | None = None
+    closed: frozenset[str] = frozenset()
+
+    @property
+    def waiting(self) -> tuple[str, ...]:
+        """Those who are asked to rate, or have signed in, and have not finished."""
+        return tuple(name for name, step in self.progress.items() if step.done < step.total)
+
+    def open_to(self, viewer: str | None) -> bool:
+        """Return whether a viewer may see everybody's ratings, and numbers made of them.
+
+        Everybody may once there are two or more and all of them have finished. None is the owner at the command line,
+        who always may.
+        """
+        return (viewer is None and self.seat is None) or (len(self.progress) > 1 and not self.waiting)
+
+    def shows(self, viewer: str | None, annotator: str) -> bool:
+        """Return whether a viewer may see what an annotator said. This alone decides it, for results and for files.
+
+        Before ratings are `open_to` the viewer, an annotator sees their own, and whoever is not signed in ("") none.
+        """
+        if self.open_to(viewer):
+            return True
+        if viewer in self.closed or (self.seat is not None and viewer != own_name(self.seat)):
+            return False
+        return annotator == viewer
+
+
+@dataclass(frozen=True, slots=True)
+class RatedStudy:
+    """A study with its turns, and the ratings and adjudications that count.
+
+    `criteria` are what it asks, `revisions` what was changed of first values, `skips` what could not be judged.
+    `roster` is that of a study in which everybody rates conversations of their own.
+    """
+
+    standing: Standing
+    turns: tuple[StudyTurn, ...]
+    ratings: tuple[Rating, ...]
+    adjudications: tuple[Adjudication, ...]
+    criteria: tuple[Criterion, ...] = CRITERIA
+    revisions: tuple[Rating, ...] = ()
+    skips: tuple[Skip, ...] = ()
+    roster: Roster | None = None
+
+    @property
+    def study(self) -> Study:
+        """The study itself."""
+        return self.standing.study
+
+    @property
+    def progress(self) -> Mapping[str, AnnotationProgress]:
+        """How far each annotator is."""
+        return self.standing.progress
+
+    def compared(self, ratings: Iterable[Rating]) -> dict[str, Given]:
+        """Return ratings by annotator as agreement compares them: under a roster, turn by turn of its pairs."""
+        given: dict[str, Given] = {**by_annotator(ratings)}
+        return (
+            given
+            if self.roster is None
+            else {name: own for name, own in paired(given, self.roster, self.criteria).given.items() if own}
+        )
+
+    @property
+    def counted(self) -> RatedStudy:
+        """The study without training and check items, as agreement and results take it."""
+        turns = tuple(one for one in self.turns if one.details.role is ItemRole.RATED)
+        if len(turns) == len(self.turns):
+            return self
+        known = {one.turn.id for one in turns}
+        return replace(
+            self,
+            turns=turns,
+            ratings=tuple(one for one in self.ratings if one.turn_id in known),
+            adjudications=tuple(one for one in self.adjudications if one.item_id.partition("#")[0] in known),
+        )
+
+    def open_to(self, viewer: str | None) -> bool:
+        """Return whether a viewer may see everybody's ratings; see `Standing`."""
+        return self.standing.open_to(viewer)
+
+    def visible(self, viewer: str | None) -> tuple[Rating, ...]:
+        """Return the ratings that a viewer may see; see `Standing.shows`."""
+        return tuple(one for one in self.ratings if self.standing.shows(viewer, one.annotator))
+
+
+def own_name(seat: Seat) -> str:
+    """Return the name that an invited person rates under; empty for who only looks on."""
+    return seat.name if seat.role is Role.ANNOTATOR else ""
+
+
+# ----------------------------------------------------------------------------------------------------
 
 LONGEST_NAME = 100  # characters of a question that names a study
 PAIRWISE = "pairwise"  # the preset of a study in which two answers are compared
@@ -33,9 +338,12 @@ class StudyService:
     """
 
     def __init__(
-        self, studies: Studies, conversations: Conversations, criteria: Sequence[Criterion] = CRITERIA,
+        self,
+        studies: Studies,
+        conversations: Conversations,
+        criteria: Sequence[Criterion] = CRITERIA,
         rosters: Rosters | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._rosters = rosters
         self._studies = studies
         self._conversations = conversations
@@ -135,14 +443,25 @@ class StudyService:
         parts = annotation.needed(item.turn, criteria)
         submitted = bool(parts) and all(part.key in counting for part in parts)
         return RatingItem(
-            item, given, queue.index(turn_id) + 1, step, kept.comment if kept else "", criteria,
+            item,
+            given,
+            queue.index(turn_id) + 1,
+            step,
+            kept.comment if kept else "",
+            criteria,
             self._studies.earlier(owner, turn_id),
-            {key: counting[key].value for key, one in given.items()
-             if one.revision and key in counting and counting[key].value != one.value},
-            any(rating.draft for rating in given.values()), submitted, skipped.get(turn_id, ""),
-            self._studies.last_id(study_id, annotator), study.guideline,
+            {
+                key: counting[key].value
+                for key, one in given.items()
+                if one.revision and key in counting and counting[key].value != one.value
+            },
+            any(rating.draft for rating in given.values()),
+            submitted,
+            skipped.get(turn_id, ""),
+            self._studies.last_id(study_id, annotator),
+            study.guideline,
             submitted and not self._is_correction(study, annotator, turn_id),
-        )  # fmt: skip
+        )
 
     def next(self, owner: str, study_id: str, annotator: str, after: str = "") -> str:
         """Return the next turn that the annotator has not submitted, behind `after` first; empty if there is none."""
@@ -156,9 +475,18 @@ class StudyService:
         return queue[(queue.index(turn_id) + by) % len(queue)] if turn_id in queue else (queue or ("",))[-1]
 
     def save(
-        self, owner: str, study_id: str, annotator: str, turn_id: str, values: Mapping[tuple[str, str], str], *,
-        comment: str = "", seconds: float = 0.0, draft: bool = False, seen: int | None = None,
-    ) -> datetime:  # fmt: skip
+        self,
+        owner: str,
+        study_id: str,
+        annotator: str,
+        turn_id: str,
+        values: Mapping[tuple[str, str], str],
+        *,
+        comment: str = "",
+        seconds: float = 0.0,
+        draft: bool = False,
+        seen: int | None = None,
+    ) -> datetime:
         """Save values by item and criterion; return when. The comment goes with the rating that keeps comments.
 
         A draft counts once the item is submitted. `seen` is that of the RatingItem on the screen. Raises UsageError for
@@ -170,9 +498,16 @@ class StudyService:
         (item,) = self._studies.turns(owner, study_id, turn_id)
         study, now = self._require_open(owner, study_id), datetime.now(UTC)
         ratings = annotation.form_ratings(
-            study_id, item.turn, annotator, values, self.criteria_of(study), rated_at=now, comment=comment.strip(),
-            seconds=seconds, draft=draft,
-        )  # fmt: skip
+            study_id,
+            item.turn,
+            annotator,
+            values,
+            self.criteria_of(study),
+            rated_at=now,
+            comment=comment.strip(),
+            seconds=seconds,
+            draft=draft,
+        )
         self._studies.save_ratings(ratings if draft else self._revised(study, annotator, ratings), seen=seen)
         return now
 
@@ -222,9 +557,16 @@ class StudyService:
         self.look_if_open(owner, study_id)
 
     def save_rest(
-        self, owner: str, study_id: str, annotator: str, turn_id: str, criterion: str, *, seconds: float = 0.0,
+        self,
+        owner: str,
+        study_id: str,
+        annotator: str,
+        turn_id: str,
+        criterion: str,
+        *,
+        seconds: float = 0.0,
         draft: bool = False,
-    ) -> datetime:  # fmt: skip
+    ) -> datetime:
         """Give the last value of a criterion's scale to all passages of the turn that have none yet; return when."""
         shown = self.item(owner, study_id, annotator, turn_id)
         parts = annotation.judged(shown.item.turn, shown.criteria) if shown.item else ()
@@ -236,9 +578,16 @@ class StudyService:
         return self.save(owner, study_id, annotator, turn_id, values, seconds=seconds, draft=draft)
 
     def save_comment(
-        self, owner: str, study_id: str, annotator: str, turn_id: str, comment: str, *, seconds: float = 0.0,
+        self,
+        owner: str,
+        study_id: str,
+        annotator: str,
+        turn_id: str,
+        comment: str,
+        *,
+        seconds: float = 0.0,
         draft: bool = False,
-    ) -> datetime | None:  # fmt: skip
+    ) -> datetime | None:
         """Save a comment that has changed with the rating that keeps it; return when, None if nothing was saved.
 
         Without that rating it waits in the form.
@@ -336,9 +685,13 @@ class StudyService:
         """
         study = self._studies.get(owner, study_id)
         stamp = (
-            owner, study, self._studies.people(study_id), self._studies.progress.stamp(study_id),
-            self._studies.progress.planted(study_id), self._rosters.held(study_id) if self._rosters else (),
-        )  # fmt: skip
+            owner,
+            study,
+            self._studies.people(study_id),
+            self._studies.progress.stamp(study_id),
+            self._studies.progress.planted(study_id),
+            self._rosters.held(study_id) if self._rosters else (),
+        )
         kept = self._kept
         if kept is None or kept[0] != stamp:
             kept = self._kept = (stamp, self._read(owner, study))
@@ -357,9 +710,15 @@ class StudyService:
         if self._rosters is not None and (roster := self._rosters.find(owner, study, turns)) is not None:
             progress |= self._rosters.progress(roster, turns, given, criteria, skipped)
         return RatedStudy(
-            Standing(study, progress), turns, ratings, self._studies.adjudications(study.id), criteria,
-            self._studies.revisions(study.id), self._studies.skips(study.id), roster,
-        )  # fmt: skip
+            Standing(study, progress),
+            turns,
+            ratings,
+            self._studies.adjudications(study.id),
+            criteria,
+            self._studies.revisions(study.id),
+            self._studies.skips(study.id),
+            roster,
+        )
 
     def results(self, owner: str, study_id: str, viewer: str) -> StudyResults:
         """Return the progress of each annotator, and the agreement of two of them if the viewer may see it.

@@ -3,26 +3,89 @@
 from __future__ import annotations
 
 import io
+import logging
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pdfqa_core.csv_format import CsvTable, as_utf8, read_csv, write_csv
-from pdfqa_core.errors import UsageError
+from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.exports.frames import write_frame
-from pdfqa_core.exports.study_zip import read_study, write_study
+from pdfqa_core.exports.studies import read_study, write_study
 from pdfqa_core.json_codec import parse_json
 from pdfqa_core.protocols import rating_tables
-from pdfqa_core.protocols.rating_columns import Choices, choices_of, template
-from pdfqa_core.protocols.rating_tables import Columns
-from pdfqa_core.protocols.study_agreement import with_others
-from pdfqa_core.services.rated_study import RatingsFile
-from pdfqa_core.services.rosters import read_plan
-from pdfqa_core.services.studies import StudyService
+from pdfqa_core.protocols.rating_tables import Choices, Columns, choices_of, template
+from pdfqa_core.protocols.study_measures import with_others
+from pdfqa_core.services.documents import Claim
+from pdfqa_core.services.pages import PageService
+from pdfqa_core.services.studies import RatingsFile, StudyService, read_plan
 from pdfqa_core.services.study_reports import HIDDEN, file_name
-from pdfqa_core.storage.records import SEAT, StudyCopy
+from pdfqa_core.storage.records import SEAT, KeptPicture, StudyCopy
 from pdfqa_core.storage.studies import Studies
+from pdfqa_core.storage.study_changes import StudyChanges
 from pdfqa_core.study_types import Criterion, Study
+from pdfqa_core.types import Passage
+
+# ----------------------------------------------------------------------------------------------------
+# Pages under items of studies. When a document is removed, pictures of the pages that items show stay with them.
+
+MOST = 400  # pictures that the removal of one document keeps; about 150 KB each
+WIDTH = 1000  # pixels
+GOLD = "gold"  # stands for the passage of a page of a gold answer
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    study_id: str
+    page: int
+    passage: Passage | None
+
+
+class StudyPages:
+    """Keeps the pictures of pages that items of studies show."""
+
+    def __init__(self, changes: StudyChanges, pages: PageService) -> None:
+        self._changes = changes
+        self._pages = pages
+
+    def before_removal(self, owner: str, document_id: str) -> None:
+        """Keep what a study shows of a document that is about to be removed. What cannot be drawn is left out."""
+        try:
+            wanted = self._wanted(owner, document_id)
+        except PdfQAError as error:
+            _log.warning("no pictures are kept of %s: %s", document_id[:12], error)
+            return
+        drawn: dict[tuple[int, str], KeptPicture] = {}
+        found: dict[str, list[KeptPicture]] = {}
+        for one in wanted[:MOST]:
+            key = one.page, one.passage.id if one.passage else GOLD
+            try:
+                if key not in drawn:
+                    claims = [Claim(span, one.passage.text) for span in one.passage.spans] if one.passage else []
+                    picture = self._pages.marked(owner, document_id, one.page, claims, width=WIDTH)
+                    drawn[key] = KeptPicture(document_id, *key, picture.mime, picture.data)
+                found.setdefault(one.study_id, []).append(drawn[key])
+            except PdfQAError as error:
+                _log.warning("no picture of page %d of %s is kept: %s", one.page, document_id[:12], error)
+        if found:
+            self._changes.keep_pictures(found)
+
+    def _wanted(self, owner: str, document_id: str) -> list[_Wanted]:
+        found = []
+        for study_id, turn in self._changes.rated_pages(owner, document_id):
+            for hit in turn.answer.hits:
+                if hit.passage.document_id == document_id:
+                    found += [_Wanted(study_id, page, hit.passage) for page in hit.passage.pages]
+        found += [_Wanted(study_id, page, None) for study_id, page in self._changes.gold_pages(owner, document_id)]
+        return found
+
+    def picture(self, study_id: str, document_id: str, passage_id: str, page: int = 0) -> KeptPicture | None:
+        """Return the picture that was kept of a passage's page, or of a gold answer's ("gold"); None without one."""
+        return self._changes.picture(study_id, document_id, passage_id or GOLD, page)
+
+
+# ----------------------------------------------------------------------------------------------------
 
 _PARQUET = b"PAR1"  # how such files begin
 
@@ -63,9 +126,16 @@ class StudyFiles:
         return self._store.put(owner, copy)
 
     def add_ratings(
-        self, owner: str, study_id: str, data: bytes, columns: Columns, sign_in: Sequence[str] = (), *,
-        on_page: bool = False, all_named: bool = False,
-    ) -> int:  # fmt: skip
+        self,
+        owner: str,
+        study_id: str,
+        data: bytes,
+        columns: Columns,
+        sign_in: Sequence[str] = (),
+        *,
+        on_page: bool = False,
+        all_named: bool = False,
+    ) -> int:
         """Save the ratings of a table in a study, all or none; return how many. `sign_in` are new annotators in it.
 
         With `all_named` everybody is whom the table names and who is not there yet. `on_page`: ratings of somebody who

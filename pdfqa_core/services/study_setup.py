@@ -83,9 +83,17 @@ class StudySetup:
         )
 
     def of_items(
-        self, owner: str, name: str, items: Sequence[GeneratedItem], *, n: int = 0, seed: int = 0, by: str = "",
-        preset: str = "answers", names: str = "",
-    ) -> Study:  # fmt: skip
+        self,
+        owner: str,
+        name: str,
+        items: Sequence[GeneratedItem],
+        *,
+        n: int = 0,
+        seed: int = 0,
+        by: str = "",
+        preset: str = "answers",
+        names: str = "",
+    ) -> Study:
         """Make a study of answers, `n` of them drawn with `seed` (0: all); `by`, `names` as above."""
         preset_named(preset)
         if preset == PAIRWISE:
@@ -98,9 +106,13 @@ class StudySetup:
         chosen = preset_named(preset)
         self._changes.invite(owner, study.id, names)
         return self._changes.change(
-            owner, study.id, preset=preset, criteria=with_keys(chosen.criteria), guideline=chosen.guideline,
+            owner,
+            study.id,
+            preset=preset,
+            criteria=with_keys(chosen.criteria),
+            guideline=chosen.guideline,
             invited=bool(names),
-        )  # fmt: skip
+        )
 
     def _found(self, owner: str, gold: GoldPassage) -> GoldPassage:
         """Return a gold passage with its document, and its page's text where it has none of its own."""

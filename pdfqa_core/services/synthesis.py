@@ -13,20 +13,22 @@ from datetime import UTC, datetime
 import numpy as np
 import numpy.typing as npt
 
+from pdfqa_core.cluster import Cluster
 from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, UsageError
-from pdfqa_core.exports.synthetic_questions import write_beir, write_questions
+from pdfqa_core.exports.evaluation_files import write_beir, write_questions
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.llm.catalogue import parameters_of
-from pdfqa_core.models import Models
+from pdfqa_core.models import LanguageModel, ModelFiles, Models
 from pdfqa_core.models.language import api_key
 from pdfqa_core.retrieval import SearchIndex
-from pdfqa_core.services.cluster_synthesis import Subject, Writing, of_rules, written_elsewhere
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.indexes import IndexService
 from pdfqa_core.services.tasks import Tasks
-from pdfqa_core.settings import Settings
+from pdfqa_core.settings import LLMSettings, Settings
+from pdfqa_core.storage.document_copies import NOWHERE
 from pdfqa_core.storage.records import Outcome, SyntheticQuestion
 from pdfqa_core.storage.synthetic_questions import SyntheticQuestions
+from pdfqa_core.streaming import TimeLeft
 from pdfqa_core.synthesis import (
     FEW_SHOT,
     KINDS,
@@ -34,6 +36,7 @@ from pdfqa_core.synthesis import (
     Asked,
     Example,
     Reason,
+    by_rules,
     filled_up,
     nearly_there,
     objection,
@@ -41,12 +44,70 @@ from pdfqa_core.synthesis import (
     sample_passages,
     weakness,
 )
-from pdfqa_core.synthesis import (
-    Generator as Asker,
-)
+from pdfqa_core.synthesis import Generator as Asker
 from pdfqa_core.text import terms
-from pdfqa_core.time_left import TimeLeft
 from pdfqa_core.types import Passage, Progress
+
+# ----------------------------------------------------------------------------------------------------
+# Questions about passages as they are written: here, or by the workers of a cluster; nothing is stored there.
+
+BY_RULES = 32  # passages of a task; a language model writes about one
+
+Subject = tuple[Passage, str]  # a passage with the title of its document
+
+
+@dataclass(frozen=True, eq=False)
+class Writing:
+    """How questions are written, wherever that happens: by the model of a server (`llm`, its `key`), or by rules."""
+
+    per_passage: int
+    seed: int
+    examples: tuple[Example, ...] = ()
+    llm: LLMSettings | None = None
+    key: str = field(default="", repr=False)
+
+
+def of_rules(passage: Passage, title: str, count: int) -> list[str]:
+    """Return at most `count` questions about a passage that rules make."""
+    made = list(dict.fromkeys(by_rules(passage, title)))
+    step = max(1, len(made) // count)  # spread over the passage: of a table not the first row alone
+    return made[::step][:count]
+
+
+_askers: list[tuple[Writing, Asker]] = []  # on a worker: the one of the last task
+
+
+def write(writing: Writing, subjects: Sequence[Subject]) -> list[list[str]]:
+    """Return the questions about each passage, on a worker. Raises ModelError."""
+    if writing.llm is None:
+        return [of_rules(passage, title, writing.per_passage) for passage, title in subjects]
+    if not _askers or _askers[0][0] is not writing:
+        model = LanguageModel(writing.llm, ModelFiles(NOWHERE, NOWHERE), key=lambda url: writing.key)
+        _askers[:] = [(writing, Asker(model.llm(), writing.examples))]
+    asker = _askers[0][1]
+    return [list(asker.questions(passage.text, writing.per_passage, writing.seed)) for passage, _ in subjects]
+
+
+def written_elsewhere(
+    cluster: Cluster, writing: Writing, subjects: Sequence[Subject], stop: StopSignal
+) -> Generator[list[str], None, None]:
+    """Yield the questions about each passage, in order, though workers end in another one.
+
+    Raises StoppedError, ModelError, ClusterError.
+    """
+    size = BY_RULES if writing.llm is None else 1
+    parts = [subjects[first : first + size] for first in range(0, len(subjects), size)]
+    early: dict[int, list[list[str]]] = {}
+    following = 0
+    with closing(cluster.map(write, parts, stop, writing)) as results:
+        for place, questions in results:
+            early[place] = questions
+            while following in early:
+                yield from early.pop(following)
+                following += 1
+
+
+# ----------------------------------------------------------------------------------------------------
 
 MOST_A_PASSAGE = 10
 MOST_EXAMPLES = 8  # more do not fit beside a passage in a small model's context
@@ -289,9 +350,15 @@ class SynthesisService:
                 yield builtins.list(asker.questions(passage.text, plan.per_passage, plan.seed, stop))
 
     def _judged(
-        self, written: Sequence[str], passage: Passage, plan: SynthesisPlan, model: str, index: SearchIndex,
-        settings: Settings, known: _Known,
-    ) -> builtins.list[SyntheticQuestion]:  # fmt: skip
+        self,
+        written: Sequence[str],
+        passage: Passage,
+        plan: SynthesisPlan,
+        model: str,
+        index: SearchIndex,
+        settings: Settings,
+        known: _Known,
+    ) -> builtins.list[SyntheticQuestion]:
         """Return the questions of a passage, each with the reason why it was dropped, if there is one."""
         shown = [one.question for one in plan.examples] if plan.kind == FEW_SHOT else []
         made = []
@@ -302,10 +369,21 @@ class SynthesisService:
             outcome = Outcome.DROPPED if reason else Outcome.NEW
             made.append(
                 SyntheticQuestion(
-                    uuid.uuid4().hex, passage.document_id, passage.id, passage.spans, passage.text, text, text,
-                    plan.kind, model, plan.seed, outcome, reason.value if reason else "", datetime.now(UTC),
+                    uuid.uuid4().hex,
+                    passage.document_id,
+                    passage.id,
+                    passage.spans,
+                    passage.text,
+                    text,
+                    text,
+                    plan.kind,
+                    model,
+                    plan.seed,
+                    outcome,
+                    reason.value if reason else "",
+                    datetime.now(UTC),
                 )
-            )  # fmt: skip
+            )
         return made
 
     def _not_found(self, question: str, passage: Passage, index: SearchIndex, settings: Settings) -> Reason | None:

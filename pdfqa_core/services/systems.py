@@ -9,7 +9,9 @@ from pathlib import Path
 
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.models import TrainedModel
-from pdfqa_core.services import recipes, strategies
+from pdfqa_core.services import (
+    recipes,
+)
 from pdfqa_core.settings import Settings
 from pdfqa_core.training import BI_ENCODER
 
@@ -26,7 +28,7 @@ def grid(base: Settings, chunkers: Sequence[str], retrievers: Sequence[str]) -> 
     for chunker in chunkers or (base.chunking.chunker,):
         for retriever in retrievers or (base.retrieval.retriever,):
             settings = _found_by(base.changed("chunking", chunker=chunker), retriever)
-            strategies.check(settings)
+            recipes.check(settings)
             found[recipes.name_of(settings)] = settings
     return found
 
@@ -78,7 +80,7 @@ def run_grid(base: Settings, choices: Mapping[str, Sequence[str]]) -> dict[str, 
                 settings = _found_by(settings, value)
             else:
                 settings = settings.changed(section, **{setting: value})
-        strategies.check(settings)
+        recipes.check(settings)
         found.append(settings)
     return named_shortly(found)
 
@@ -125,8 +127,12 @@ def system_of(text: str, base: Settings) -> tuple[str, Settings]:
     """
     head, colon, tail = text.partition(":")
     name, given = (head.strip(), tail) if colon and "=" not in head else (text.strip(), text)
-    sections = {field: section for section in Settings.model_fields if section != "server"
-                for field in type(getattr(base, section)).model_fields}  # fmt: skip
+    sections = {
+        field: section
+        for section in Settings.model_fields
+        if section != "server"
+        for field in type(getattr(base, section)).model_fields
+    }
     settings = base
     for part in given.split():
         key, equals, value = part.partition("=")
@@ -134,7 +140,7 @@ def system_of(text: str, base: Settings) -> tuple[str, Settings]:
         if not equals or setting not in sections:
             raise UsageError(f"--system {text!r}: {part!r} is no setting.", "Write NAME: retriever=bm25 size=200.")
         settings = settings.changed(sections[setting], **{setting: value})
-    strategies.check(settings)
+    recipes.check(settings)
     return name, settings
 
 
@@ -157,7 +163,7 @@ def read_systems(path: Path, base: Settings) -> dict[str, Settings]:
                 if section not in Settings.model_fields:
                     raise UsageError(f"There is no group of settings called {section!r}.")
                 settings = settings.changed(section, **values)
-            strategies.check(settings)
+            recipes.check(settings)
         except PdfQAError as error:
             raise UsageError(f"{path.name}, system {name!r}: {error.what}", error.hint) from error
         found[name] = settings

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from pdfqa_core.errors import PdfQAError, StoppedError, UsageError
-from pdfqa_core.full_disk import in_words
 from pdfqa_core.models import TrainedModel
 from pdfqa_core.services.synthesis import Advice, Made, SynthesisPlan, SynthesisResult, SynthesisService
 from pdfqa_core.services.tasks import Tasks
@@ -18,6 +17,7 @@ from pdfqa_core.services.training import Prepared, TrainingPlan, TrainingService
 from pdfqa_core.settings import Settings
 from pdfqa_core.training import RoundRecord, Scored, Step, TrainingSettings
 from pdfqa_core.types import Progress
+from pdfqa_core.whole_files import in_words
 
 PATIENCE = 10.0  # seconds that the end of the program waits for what was learnt to be stored
 TASK = "train-jobs"

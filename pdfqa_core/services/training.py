@@ -3,39 +3,45 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import shutil
+from collections import defaultdict
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from pdfqa_core.errors import PdfQAError, StorageError, UsageError
 from pdfqa_core.evaluation_types import Evaluation, GoldItem
 from pdfqa_core.interfaces import StopSignal
-from pdfqa_core.json_codec import encode
+from pdfqa_core.json_codec import encode, restore
 from pdfqa_core.llm.hardware import memory
 from pdfqa_core.metrics.comparison import compare
-from pdfqa_core.models import Models, TrainedModel
-from pdfqa_core.models.base_licence import stated_licence
-from pdfqa_core.models.encoder_files import encoder_entry, is_encoder
-from pdfqa_core.models.trained import keep_trained, note_people
-from pdfqa_core.retrieval import SearchIndex, index_text
+from pdfqa_core.models import ModelFiles, Models, TrainedModel
+from pdfqa_core.models.files import encoder_entry, is_encoder
+from pdfqa_core.models.trained import check_name, keep_trained, note_people, stated_licence
+from pdfqa_core.protocols.runs.base import Case, CaseFile
+from pdfqa_core.retrieval import SearchIndex, index_text, needs_embeddings, prepared
+from pdfqa_core.retrieval.encoder import parts_of
 from pdfqa_core.services.indexes import IndexService
-from pdfqa_core.services.leakage import generated_questions
 from pdfqa_core.services.tasks import Tasks
-from pdfqa_core.services.training_plan import Prepared, TrainingPlan, Unfinished, keep_plan, unfinished
 from pdfqa_core.services.versions import MODELS, versions
-from pdfqa_core.settings import Settings
+from pdfqa_core.settings import Settings, load
 from pdfqa_core.storage.records import Outcome, SyntheticQuestion
 from pdfqa_core.storage.synthetic_questions import SyntheticQuestions
 from pdfqa_core.training import (
     BI_ENCODER,
+    KINDS,
+    MARGIN,
     TRAINEES,
     Checkpoint,
     Compared,
+    Estimate,
     Example,
+    Generated,
     Pair,
     RoundRecord,
     State,
@@ -45,6 +51,7 @@ from pdfqa_core.training import (
     TrainingData,
     TrainingEvent,
     TrainingRecord,
+    TrainingSettings,
     check_leakage,
     compared,
     disk_bytes,
@@ -58,15 +65,165 @@ from pdfqa_core.training import (
     train_in_rounds,
     words_hash,
 )
-from pdfqa_core.training.card import Row
-from pdfqa_core.types import Passage, Progress
+from pdfqa_core.training.record import Row
+from pdfqa_core.types import GENERATED, Passage, Progress, Question, Span
+from pdfqa_core.whole_files import cannot_write, write_atomically
+
+# ----------------------------------------------------------------------------------------------------
+# What a training is asked to do, what it begins with, and what was asked of one that was stopped.
+
+PLAN = "plan.json"
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingPlan:
+    """What is trained on what.
+
+    `kind` is one of KINDS, `name` what the model will be called ("": the first free one). `base` is a path, a hub name
+    or a name known here ("": what the settings name). Hard negatives are among the first `k` of the settings'
+    retriever; `margin` and `teacher` (path or hub name of a cross-encoder, "": the retriever's scores) filter them.
+    `held_out` is the share of questions whose documents are held out. `unreviewed` takes questions nobody has looked at
+    besides those accepted. `restart` forgets a run that was stopped. No `document_ids`: all documents.
+    """
+
+    kind: str = BI_ENCODER
+    name: str = ""
+    base: str = ""
+    settings: TrainingSettings = field(default_factory=TrainingSettings)
+    k: int = 20
+    margin: float = MARGIN
+    teacher: str = ""
+    held_out: float = 0.2
+    unreviewed: bool = False
+    restart: bool = False
+    device: str = ""
+    document_ids: tuple[str, ...] = ()
+
+    def check(self) -> None:
+        """Raise UsageError where it cannot be carried out."""
+        if self.kind not in KINDS:
+            raise UsageError(f"There is no kind of model called {self.kind!r}.", f"Choose one of: {', '.join(KINDS)}.")
+        if self.name:
+            check_name(self.name)
+        if self.k < 1 or not 0 <= self.margin <= 1 or not 0 < self.held_out < 1:
+            raise UsageError(
+                f"k is {self.k}, margin {self.margin} and the share held out {self.held_out}.",
+                "k is 1 or more, the margin 0 to 1, and the share between 0 and 1.",
+            )
+        if self.settings.distil and not self.teacher:
+            raise UsageError("Margin distillation needs a teacher.", "Name a cross-encoder as teacher, or turn it off.")
+        self.settings.check()
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What training starts with: counts, what it will take at most, and sentences that the user should know."""
+
+    name: str
+    questions: int
+    held_out: int
+    passages: int
+    negatives: int
+    estimate: Estimate
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """A training that was stopped or broken off. `state` is where it stands, None where no step was kept."""
+
+    owner: str
+    plan: TrainingPlan
+    settings: Settings
+    state: State | None
+
+
+def keep_plan(folder: Path, owner: str, plan: TrainingPlan, settings: Settings) -> None:
+    """Keep beside the checkpoint in `folder` what was asked for. Raises StorageError."""
+    chosen = settings.model_dump(mode="json", exclude={"server"}, exclude_unset=True)
+    data: dict[str, Any] = {"owner": owner, "plan": plan, "settings": chosen}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(folder / PLAN, encode(data).encode())
+    except OSError as error:
+        raise cannot_write(folder / PLAN, error, "Nothing was begun.") from error
+
+
+def unfinished(folder: Path, owner: str) -> Iterator[Unfinished]:
+    """Yield the owner's trainings below `folder` that were not finished, by name; what cannot be read is left out."""
+    for file in sorted(folder.glob(f"*/{PLAN}")):
+        try:
+            data = json.loads(file.read_bytes())
+            plan = restore(TrainingPlan, data["plan"])
+            if data["owner"] != owner or plan.name != file.parent.name:
+                continue
+            settings = load(data["settings"])
+        except (OSError, ValueError, TypeError, KeyError, AttributeError, PdfQAError):
+            continue
+        yield Unfinished(owner, plan, settings, _state(file.parent))
+
+
+def _state(folder: Path) -> State | None:
+    try:
+        return Checkpoint(folder).read_state()
+    except UsageError:  # damaged; whoever goes on with it is told
+        return None
+
+
+# ----------------------------------------------------------------------------------------------------
+# Keeps evaluations honest: a model that was trained here is not measured with what it was trained on.
+
+
+class LeakageCheck:
+    """Compares evaluation questions with what the models of a recipe were trained on."""
+
+    def __init__(self, files: ModelFiles, questions: SyntheticQuestions) -> None:
+        self._files = files
+        self._questions = questions
+
+    def check(self, owner: str, settings: Settings, items: Sequence[GoldItem]) -> None:
+        """Raise UsageError where the recipe uses a model that was trained on passages these questions are made of."""
+        retrieval = settings.retrieval.model_dump()
+        used = [*parts_of(settings.retrieval.embedding_model)] if needs_embeddings(retrieval) else []
+        used += [settings.retrieval.late_model] if prepared(retrieval) else []
+        records = [one.record for one in self._files.encoders.trained() if one.name in used or one.path in used]
+        if not records:
+            return
+        generated = generated_questions(self._questions, owner)
+        for record in records:
+            check_leakage(record.trained_on, items, generated)
+
+    def check_run(self, owner: str, settings: Settings, file: CaseFile) -> None:
+        """Raise UsageError where the recipe uses a model that was trained on passages that these cases are made of."""
+        texts = {one.document_id: one.text for one in file.corpus}
+        self.check(owner, settings, [_item(case, texts) for case in file.cases])
+
+
+def _item(case: Case, texts: Mapping[str, str]) -> GoldItem:
+    """Return a case as what searches are measured with. `texts` are those that its data set brings along, by id."""
+    question = Question(case.id, case.question, GENERATED if case.generated else "file")
+    item = replace(case.gold, question=question) if case.gold is not None else GoldItem(question)
+    return replace(item, gold_texts=tuple(texts[name] for name in case.gold_citations or () if name in texts))
+
+
+def generated_questions(questions: SyntheticQuestions, owner: str) -> Generated:
+    """Return the places that the questions made for an owner are of, whatever became of them: by id and by words.
+
+    The words are those that a question has now, and those that it had before a person changed it.
+    """
+    found: defaultdict[str, list[Span]] = defaultdict(list)
+    for one in questions.list(owner):
+        for name in {one.id, words_hash(one.text), words_hash(one.made)}:
+            found[name] += one.spans
+    return dict(found)
+
+
+# ----------------------------------------------------------------------------------------------------
 
 OF_A_FILE = ("HR@5", "MRR")  # measures of a file of questions
 DEPTH = 100  # hits among which the right passage is looked for
 BUNDLED_LICENCE = "Apache-2.0"
 
-
-__all__ = ["Prepared", "ServiceEvent", "TrainingPlan", "TrainingService", "Unfinished", "compared_on"]
 
 ServiceEvent = TrainingEvent | RoundRecord | Prepared | TrainedModel
 
@@ -238,8 +395,9 @@ class TrainingService:
                 "There is no accepted question to train with"
                 + (f"; {waiting} wait to be looked at." if waiting else "."),
                 "Accept questions first, or take those nobody has looked at (--unreviewed)."
-                if waiting else "Make some first: on the Train tab, or by pdfqa synthesize.",
-            )  # fmt: skip
+                if waiting
+                else "Make some first: on the Train tab, or by pdfqa synthesize.",
+            )
         plain = settings.changed("retrieval", merge_overlaps=False, per_page=0)
         index = yield from self._indexes.opened(owner, plain, stop)
         passages = self._indexes.passages(owner, plain, plan.document_ids)
@@ -256,15 +414,24 @@ class TrainingService:
         if lost:
             notes.append(f"{lost} questions are of passages that the recipe does not make any more: left out.")
         data = TrainingData(
-            tuple(examples), split.training_passages, split.held_out, split.held_out_passages, plan.k,
+            tuple(examples),
+            split.training_passages,
+            split.held_out,
+            split.held_out_passages,
+            plan.k,
             distractors(unseen, plan.settings.k),
-        )  # fmt: skip
+        )
         return data, tuple(notes)
 
     def _example(
-        self, pair: Pair, index: SearchIndex, plan: TrainingPlan, settings: Settings, documents: Sequence[str],
+        self,
+        pair: Pair,
+        index: SearchIndex,
+        plan: TrainingPlan,
+        settings: Settings,
+        documents: Sequence[str],
         usable: set[str],
-    ) -> Example:  # fmt: skip
+    ) -> Example:
         hits = self._indexes.search_in(index, pair.question, settings, documents, max(DEPTH, plan.k))
         return mine(pair, hits, plan.k, usable, margin=plan.margin, teacher=self._teacher(plan))
 
@@ -296,28 +463,50 @@ class TrainingService:
         return Prepared(name, len(data.examples), len(data.held_out), passages, negatives, found, notes)
 
     def _record(
-        self, owner: str, name: str, base: str, plan: TrainingPlan, settings: Settings, data: TrainingData,
-        state: State, notes: tuple[str, ...],
-    ) -> TrainingRecord:  # fmt: skip
+        self,
+        owner: str,
+        name: str,
+        base: str,
+        plan: TrainingPlan,
+        settings: Settings,
+        data: TrainingData,
+        state: State,
+        notes: tuple[str, ...],
+    ) -> TrainingRecord:
         pairs = [one.pair for one in data.examples]
         return TrainingRecord(
-            name=name, kind=plan.kind, base=base, base_licence=self._licence(base), data_hash=data.hash,
-            settings_fingerprint=settings.fingerprint(), retriever=settings.retrieval.retriever, k=plan.k,
-            settings=plan.settings, examples=len(pairs), held_out=len(data.held_out), rounds=state.records,
-            scores=state.scores, losses=state.losses,
+            name=name,
+            kind=plan.kind,
+            base=base,
+            base_licence=self._licence(base),
+            data_hash=data.hash,
+            settings_fingerprint=settings.fingerprint(),
+            retriever=settings.retrieval.retriever,
+            k=plan.k,
+            settings=plan.settings,
+            examples=len(pairs),
+            held_out=len(data.held_out),
+            rounds=state.records,
+            scores=state.scores,
+            losses=state.losses,
             compared=compared(state.before, state.after, plan.settings.k, plan.settings.seed),
-            seconds=state.seconds, made_at=datetime.now(UTC), versions=versions(MODELS),
-            trained_on=self._trained_on(owner, name, base, data), notes=notes,
-        )  # fmt: skip
+            seconds=state.seconds,
+            made_at=datetime.now(UTC),
+            versions=versions(MODELS),
+            trained_on=self._trained_on(owner, name, base, data),
+            notes=notes,
+        )
 
     def _trained_on(self, owner: str, name: str, base: str, data: TrainingData) -> TrainedOn:
         """Return what the model is trained on, with what the one that it starts from was."""
         pairs = [one.pair for one in data.examples]
         spans = tuple(dict.fromkeys(span for pair in pairs for span in pair.positive.spans))
         own = TrainedOn(
-            name, spans, tuple(words_hash(pair.question) for pair in pairs),
+            name,
+            spans,
+            tuple(words_hash(pair.question) for pair in pairs),
             tuple(words_hash(pair.positive.text) for pair in pairs),
-        )  # fmt: skip
+        )
         made = generated_questions(self._questions, owner)
         own = replace(own, generated=made_of(own, made))
         before = [one.record.trained_on for one in self.list() if base and base in (one.name, one.path)]

@@ -75,9 +75,11 @@ class Conversations:
         """Return the questions and answers of all conversations, in order, without turns that were replaced."""
         kept = type_coerce(turns.c.answer, JSON) if self._database.is_sqlite else cast(turns.c.answer, JSON)
         columns = (
-            turns.c.conversation_id, turns.c.id.label("turn_id"), turns.c.question,
+            turns.c.conversation_id,
+            turns.c.id.label("turn_id"),
+            turns.c.question,
             func.coalesce(kept["text"].as_string(), "").label("answer"),
-        )  # fmt: skip
+        )
         query = (
             select(*columns)
             .join(conversations, conversations.c.id == turns.c.conversation_id)
@@ -171,9 +173,12 @@ def put_turns(connection: Connection, owner: str, found: Sequence[StudyTurn], mo
         connection.execute(insert(conversations).values(row_of(conversations, made) | hidden))
     for one in found:
         others = {
-            "conversation_id": one.conversation_id, "answer": encode(one.turn.answer),
-            "passages": len(one.turn.answer.hits), "filenames": dict(one.filenames), "created_at": moment,
-        }  # fmt: skip
+            "conversation_id": one.conversation_id,
+            "answer": encode(one.turn.answer),
+            "passages": len(one.turn.answer.hits),
+            "filenames": dict(one.filenames),
+            "created_at": moment,
+        }
         connection.execute(insert(turns).values(row_of(turns, one.turn) | others))
 
 
@@ -189,9 +194,12 @@ def _insert_turn(connection: Connection, owner: str, conversation_id: str, turn:
         raise UsageError(f"There is a turn {turn.id!r} already.", "Every answer needs a turn of its own.")
     document_ids = {span.document_id for hit in turn.answer.hits for span in hit.passage.spans}
     others = {
-        "conversation_id": conversation_id, "answer": encode(turn.answer), "passages": len(turn.answer.hits),
-        "filenames": filenames(connection, owner, document_ids), "created_at": datetime.now(UTC),
-    }  # fmt: skip
+        "conversation_id": conversation_id,
+        "answer": encode(turn.answer),
+        "passages": len(turn.answer.hits),
+        "filenames": filenames(connection, owner, document_ids),
+        "created_at": datetime.now(UTC),
+    }
     connection.execute(insert(turns).values(row_of(turns, turn) | others))
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from sqlalchemy import and_, insert, select
 
-from pdfqa_core.storage.cache_file import in_memory
 from pdfqa_core.storage.database import Database
+from pdfqa_core.storage.files import in_memory
 from pdfqa_core.storage.store import DATABASE_FILE, Store
 from pdfqa_core.storage.tables import documents, pages, readings
 from pdfqa_core.whole_files import temporary_folder
@@ -33,11 +33,12 @@ def copied(database: Database, owner: str, used: Mapping[str, str]) -> bytes:
                 whose = (
                     and_(documents.c.owner == owner, documents.c.id == document_id),
                     and_(
-                        readings.c.owner == owner, readings.c.document_id == document_id,
+                        readings.c.owner == owner,
+                        readings.c.document_id == document_id,
                         readings.c.extractor == extractor,
                     ),
                     and_(pages.c.document_id == document_id, pages.c.extractor == extractor),
-                )  # fmt: skip
+                )
                 for table, wanted in zip((documents, readings, pages), whose, strict=True):
                     rows = [dict(row) for row in source.execute(select(table).where(wanted)).mappings()]
                     if rows:

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, delete, func, select
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.page_codec import decode_page
+from pdfqa_core.json_codec import decode_page
 from pdfqa_core.storage import collections, readings, summaries, synthetic_questions, versions
 from pdfqa_core.storage.database import Database, record, row_of, upsert
 from pdfqa_core.storage.files import PdfFiles, mark_removed, settle

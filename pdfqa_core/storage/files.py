@@ -12,9 +12,11 @@ import logging
 import os
 import re
 import shutil
+import sqlite3
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
@@ -23,16 +25,131 @@ from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, 
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.programs import is_gone, this_program
-from pdfqa_core.storage.database import Database
-from pdfqa_core.storage.failures import file_failures
+from pdfqa_core.storage import write_ahead
+from pdfqa_core.storage.database import Database, file_failures
 from pdfqa_core.storage.tables import documents, pending_files
 from pdfqa_core.whole_files import HELD, file_sha256, sync_folder
+
+# ----------------------------------------------------------------------------------------------------
+# The workspace is its user's alone: folders 0700, files 0600, where the system knows such rights.
+
+# What the program makes in a workspace. Nothing else is touched: the folder may be somebody's home.
+FILES = ("*.sqlite", "*.sqlite-wal", "*.sqlite-shm", "models.json", "pdfqa.toml")
+FOLDERS = (
+    "pdfs", "unknown-pdfs", "indexes", "visitors", "incoming", "exports", "models", "run_data", "training",
+)  # fmt: skip
+FOLDER, FILE = 0o700, 0o600
+OTHERS = 0o077  # the rights of the group and of everybody
+_log = logging.getLogger(__name__)
+
+
+def make_private(workspace: Path) -> None:
+    """Take the rights of everybody else away from a workspace and what the program has put there."""
+    if os.name != "posix":
+        return
+    try:
+        _restrict(workspace, FOLDER)
+    except OSError as error:  # a mounted disk that knows no rights, or somebody else's folder
+        _log.warning("others may be able to read %s: %s", workspace, error)
+        return
+    for path in _own(workspace):
+        with suppress(OSError):  # gone meanwhile
+            _restrict(path, FOLDER if path.is_dir() else FILE)
+
+
+def private_file(path: Path) -> None:
+    """Make an empty file that nobody else may read, if there is none. SQLite gives its log the same rights."""
+    with suppress(FileExistsError):
+        path.touch(mode=FILE, exist_ok=False)
+
+
+def open_to_others(workspace: Path) -> tuple[Path, ...]:
+    """Return what somebody else of this computer has any right to: the workspace, and what the program put there.
+
+    Empty on systems without POSIX rights, and where nobody else has one.
+    """
+    if os.name != "posix":
+        return ()
+    found = []
+    for path in (workspace, *_own(workspace)):
+        with suppress(FileNotFoundError):  # gone meanwhile
+            if path.stat().st_mode & OTHERS:
+                found.append(path)
+    return tuple(found)
+
+
+def _own(workspace: Path) -> Iterator[Path]:
+    for pattern in FILES:
+        yield from workspace.glob(pattern)
+    for name in FOLDERS:
+        folder = workspace / name
+        if folder.is_dir() and not folder.is_symlink():
+            yield folder
+            yield from (path for path in folder.rglob("*") if not path.is_symlink())
+
+
+def _restrict(path: Path, mode: int) -> None:
+    if path.stat().st_mode & 0o777 != mode:
+        path.chmod(mode)
+
+
+# ----------------------------------------------------------------------------------------------------
+# SQLite files apart from the workspace's database that hold no truth and may be deleted at any time.
+
+BUSY_SECONDS = 5.0  # that a file may be in another process's hands
+
+
+def open_cache(path: Path, words: str, make: Callable[[sqlite3.Connection], None]) -> sqlite3.Connection:
+    """Open a file, which several threads may use one after the other; `make` makes its tables where they lack.
+
+    A damaged file is begun anew. Where it cannot be written, everything is kept in memory only; `words` says in the log
+    what that is.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        private_file(path)
+        try:
+            return _connected(str(path), make)
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError):
+                raise
+            _log.warning("%s is damaged and begun anew: %s", path, error)
+            for file in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm"))):
+                file.unlink(missing_ok=True)
+            return _connected(str(path), make)
+    except (OSError, sqlite3.Error) as error:
+        _log.warning("%s are kept in memory only, %s cannot be used: %s", words, path, error)
+        return _connected(":memory:", make)
+
+
+def in_memory(content: bytes) -> sqlite3.Connection:
+    """Return an SQLite file opened in memory; one with a write-ahead log is taken for one without."""
+    connection = sqlite3.connect(":memory:", check_same_thread=False)
+    connection.deserialize(content[:18] + b"\x01\x01" + content[20:])  # the file format's write and read version
+    return connection
+
+
+def _connected(name: str, make: Callable[[sqlite3.Connection], None]) -> sqlite3.Connection:
+    database = sqlite3.connect(name, timeout=BUSY_SECONDS, check_same_thread=False)
+    try:
+        with suppress(sqlite3.OperationalError):  # another process may be switching at this moment
+            write_ahead.use(database, 0)
+        database.execute("PRAGMA synchronous = NORMAL")
+        database.execute("PRAGMA secure_delete = ON")
+        with database:
+            make(database)
+    except sqlite3.Error:
+        database.close()
+        raise
+    return database
+
+
+# ----------------------------------------------------------------------------------------------------
 
 ADDING, REMOVING = "adding", "removing"  # the first with the program that adds
 SAFE_AGE = 24 * 3600.0  # seconds after which pending and unknown files count as left over
 _ID = re.compile(r"[0-9a-f]{64}")
 _OURS = re.compile(r"[0-9a-f]{64}\.pdf$|.*\.tmp$")
-_log = logging.getLogger(__name__)
 
 
 class PdfFiles:

@@ -14,10 +14,9 @@ from sqlalchemy import Connection, delete, insert, select, update
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.storage.database import Database, record
-from pdfqa_core.storage.names import checked_name, name_key
 from pdfqa_core.storage.records import LINK_USED, Invitation
 from pdfqa_core.storage.studies import add_annotator
-from pdfqa_core.storage.tables import annotators, invitations, ratings
+from pdfqa_core.storage.tables import annotators, checked_name, invitations, name_key, ratings
 from pdfqa_core.study_types import Role
 
 

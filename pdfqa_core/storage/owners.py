@@ -10,14 +10,14 @@ from sqlalchemy import Connection, Select, Table, delete, func, select, union_al
 from pdfqa_core.errors import UsageError
 from pdfqa_core.storage import collections as stored_collections
 from pdfqa_core.storage import documents as stored_documents
-from pdfqa_core.storage import evaluations as stored_evaluations
+from pdfqa_core.storage import runs as stored_evaluations
 from pdfqa_core.storage import runs as stored_runs
 from pdfqa_core.storage import studies as stored_studies
 from pdfqa_core.storage import versions as stored_versions
-from pdfqa_core.storage.columns import UtcDateTime
 from pdfqa_core.storage.database import Database, upsert
 from pdfqa_core.storage.files import PdfFiles
 from pdfqa_core.storage.tables import (
+    UtcDateTime,
     adjudications,
     annotators,
     collections,

@@ -10,12 +10,9 @@ from sqlalchemy import ColumnElement, Connection, insert, select, update
 from pdfqa_core.errors import UsageError
 from pdfqa_core.storage.conversations import live_turn_ids
 from pdfqa_core.storage.database import Database, record, row_of
-from pdfqa_core.storage.names import checked_name, name_key
 from pdfqa_core.storage.records import HeldConversation
-from pdfqa_core.storage.seats import refuse_seat
-from pdfqa_core.storage.studies import add_annotator, require_free_name, require_study
-from pdfqa_core.storage.study_copies import held_of
-from pdfqa_core.storage.tables import held_conversations, protocols, studies
+from pdfqa_core.storage.studies import add_annotator, held_of, refuse_seat, require_free_name, require_study
+from pdfqa_core.storage.tables import checked_name, held_conversations, name_key, protocols, studies
 from pdfqa_core.study_types import Study
 
 
@@ -53,9 +50,13 @@ class Protocols:
     def begin(self, study_id: str, annotator: str, number: int, place: int, conversation_id: str, first: str) -> None:
         """Note that an evaluator begins a conversation of a round."""
         row = {
-            "study_id": study_id, "annotator_key": name_key(annotator), "round": number, "place": place,
-            "conversation_id": conversation_id, "first_question": first,
-        }  # fmt: skip
+            "study_id": study_id,
+            "annotator_key": name_key(annotator),
+            "round": number,
+            "place": place,
+            "conversation_id": conversation_id,
+            "first_question": first,
+        }
         with self._database.write() as connection:
             if _known(connection, study_id, annotator, number, place):
                 raise UsageError("You have begun this conversation in another window.", "Load the page again.")
@@ -70,9 +71,11 @@ class Protocols:
 
 def _where(study_id: str, annotator: str, number: int, place: int) -> tuple[ColumnElement[bool], ...]:
     return (
-        held_conversations.c.study_id == study_id, held_conversations.c.annotator_key == name_key(annotator),
-        held_conversations.c.round == number, held_conversations.c.place == place,
-    )  # fmt: skip
+        held_conversations.c.study_id == study_id,
+        held_conversations.c.annotator_key == name_key(annotator),
+        held_conversations.c.round == number,
+        held_conversations.c.place == place,
+    )
 
 
 def _known(connection: Connection, study_id: str, annotator: str, number: int, place: int) -> bool:

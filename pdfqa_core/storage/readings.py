@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, and_, delete, insert, select, update
 
-from pdfqa_core.page_codec import encode_page
+from pdfqa_core.json_codec import encode_page
 from pdfqa_core.storage.database import record, row_of, upsert
 from pdfqa_core.storage.records import Reading
 from pdfqa_core.storage.tables import pages, readings
@@ -32,10 +32,14 @@ def put(connection: Connection, document: Document, name: str, read_pages: Seque
     by_ocr = [page for page in read_pages if page.source == "ocr"]
     sure = [page.confidence for page in by_ocr if page.confidence is not None]
     known = {
-        "document_id": document.id, "extractor": name, "ocr_pages": len(by_ocr),
-        "confidence": sum(sure) / len(sure) if sure else None, "read_at": datetime.now(UTC), "version": version,
+        "document_id": document.id,
+        "extractor": name,
+        "ocr_pages": len(by_ocr),
+        "confidence": sum(sure) / len(sure) if sure else None,
+        "read_at": datetime.now(UTC),
+        "version": version,
         "language": "",
-    }  # fmt: skip
+    }
     upsert(connection, readings, row_of(readings, document) | known)
     if version:  # the pages of other owners' readings of this name are these pages now
         same = and_(readings.c.document_id == document.id, readings.c.extractor == name)
@@ -46,9 +50,11 @@ def put(connection: Connection, document: Document, name: str, read_pages: Seque
 def note_language(connection: Connection, reading: Reading, language: str) -> None:
     """Note what language the text of a reading is in, for all owners who have this text."""
     same = and_(
-        readings.c.document_id == reading.document_id, readings.c.extractor == reading.extractor,
-        readings.c.version == reading.version, readings.c.state.in_(_USABLE),
-    )  # fmt: skip
+        readings.c.document_id == reading.document_id,
+        readings.c.extractor == reading.extractor,
+        readings.c.version == reading.version,
+        readings.c.state.in_(_USABLE),
+    )
     connection.execute(update(readings).where(same).values(language=language))
 
 

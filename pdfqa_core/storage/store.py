@@ -8,24 +8,20 @@ from typing import Self
 
 from sqlalchemy import URL
 
-from pdfqa_core.storage.accounts import Accounts
+from pdfqa_core.storage.accounts import Accounts, Tokens
 from pdfqa_core.storage.collections import Collections
 from pdfqa_core.storage.conversations import Conversations
-from pdfqa_core.storage.database import Database
+from pdfqa_core.storage.database import Database, file_failures
 from pdfqa_core.storage.documents import Documents
-from pdfqa_core.storage.evaluations import Evaluations
-from pdfqa_core.storage.failures import file_failures
-from pdfqa_core.storage.files import PdfFiles
+from pdfqa_core.storage.files import PdfFiles, make_private, private_file
 from pdfqa_core.storage.invitations import Invitations
 from pdfqa_core.storage.owners import Owners
-from pdfqa_core.storage.private import make_private, private_file
 from pdfqa_core.storage.protocols import Protocols
-from pdfqa_core.storage.runs import Runs
+from pdfqa_core.storage.runs import Evaluations, Runs
 from pdfqa_core.storage.studies import Studies
 from pdfqa_core.storage.study_changes import StudyChanges
 from pdfqa_core.storage.summaries import Summaries
 from pdfqa_core.storage.synthetic_questions import SyntheticQuestions
-from pdfqa_core.storage.tokens import Tokens
 from pdfqa_core.storage.versions import Versions
 
 DATABASE_FILE = "pdfqa.sqlite"

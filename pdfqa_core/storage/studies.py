@@ -3,26 +3,42 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, not_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    Text,
+    and_,
+    delete,
+    func,
+    insert,
+    not_,
+    or_,
+    select,
+    type_coerce,
+    update,
+)
 
 from pdfqa_core.errors import ConflictError, UsageError
 from pdfqa_core.storage.conversations import live_turn_ids, put_turns, require_conversation, turn_of
 from pdfqa_core.storage.database import Database, record, row_of
-from pdfqa_core.storage.names import checked_name, name_key, one_line
-from pdfqa_core.storage.records import Annotator, Seat, StudyCopy, StudyTurn
-from pdfqa_core.storage.seats import find_seat, readable, refuse_seat
-from pdfqa_core.storage.study_copies import put_roster_and_pages, with_roster_and_pages
-from pdfqa_core.storage.study_progress import COUNTS, HERE, StudyProgress
+from pdfqa_core.storage.records import SEAT, Annotator, HeldConversation, KeptPicture, Seat, StudyCopy, StudyTurn
 from pdfqa_core.storage.tables import (
     adjudications,
     annotators,
+    checked_name,
     conversations,
+    held_conversations,
     invitations,
+    name_key,
+    one_line,
+    protocols,
     ratings,
     skips,
     studies,
@@ -30,8 +46,197 @@ from pdfqa_core.storage.tables import (
     study_turns,
     turns,
 )
-from pdfqa_core.study_types import Adjudication, Rating, Skip, Study
-from pdfqa_core.types import Turn
+from pdfqa_core.study_types import MISSED, Adjudication, ItemDetails, ItemRole, Rating, Role, Skip, Study
+from pdfqa_core.types import Thumb, Turn
+
+# ----------------------------------------------------------------------------------------------------
+# How far the raters of a study are, counted in the database: without reading answers, quick for 10,000 items.
+
+COUNTS = and_(not_(ratings.c.draft), not_(ratings.c.revision))
+HERE = annotators.c.removed_at.is_(None)
+
+
+class StudyProgress:
+    """Counts by a study's id, which comes from somebody who may see it. All methods raise StorageError."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def passages(self, study_id: str) -> dict[str, int]:
+        """Return how many passages each item's answer was shown with, by turn id, in the study's own order."""
+        query = (
+            select(turns.c.id, turns.c.passages)
+            .join(study_turns, study_turns.c.turn_id == turns.c.id)
+            .where(study_turns.c.study_id == study_id)
+            .order_by(study_turns.c.position)
+        )
+        with self._database.read() as connection:
+            return {row.id: row.passages for row in connection.execute(query)}
+
+    def planted(self, study_id: str) -> dict[str, ItemDetails]:
+        """Return the training and check items, by turn id, in the study's own order."""
+        words = type_coerce(study_turns.c.details, Text)
+        named = or_(*(words.contains(f'"{role.value}"') for role in ItemRole if role))
+        query = (
+            select(study_turns.c.turn_id, study_turns.c.details)
+            .where(study_turns.c.study_id == study_id, named)
+            .order_by(study_turns.c.position)
+        )
+        with self._database.read() as connection:
+            return {row.turn_id: row.details for row in connection.execute(query) if row.details.role}
+
+    def rated(
+        self, study_id: str, criteria: Collection[str], annotator: str | None = None
+    ) -> Mapping[str, Mapping[str, tuple[int, float]]]:
+        """Return how much of each item has a value, and the seconds it took, by annotator and turn id.
+
+        Values under `criteria` that count are counted; of one `annotator`, drafts and revisions too.
+        """
+        where: list[Any] = [ratings.c.study_id == study_id, ratings.c.criterion.in_(criteria)]
+        where.append(COUNTS if annotator is None else ratings.c.annotator_key == name_key(annotator))
+        last = (
+            select(func.max(ratings.c.id))
+            .where(*where)
+            .group_by(ratings.c.annotator_key, ratings.c.item_id, ratings.c.criterion)
+        )
+        query = (
+            select(annotators.c.name, ratings.c.turn_id, func.count(), func.max(ratings.c.seconds))
+            .join(annotators)
+            .where(ratings.c.id.in_(last), HERE)
+            .group_by(annotators.c.name, ratings.c.turn_id)
+        )
+        found: dict[str, dict[str, tuple[int, float]]] = {}
+        with self._database.read() as connection:
+            for name, turn_id, count, seconds in connection.execute(query):
+                found.setdefault(name, {})[turn_id] = (count, seconds)
+        return found
+
+    def submitted_last(self, study_id: str, annotator: str) -> str:
+        """Return the turn that an annotator submitted last; empty where there is none yet."""
+        where = (
+            ratings.c.study_id == study_id,
+            ratings.c.annotator_key == name_key(annotator),
+            ratings.c.criterion != MISSED,
+            not_(ratings.c.draft),
+        )
+        query = select(ratings.c.turn_id).where(*where).order_by(ratings.c.id.desc()).limit(1)
+        with self._database.read() as connection:
+            return connection.scalar(query) or ""
+
+    def stamp(self, study_id: str) -> tuple[Any, ...]:
+        """Return what differs whenever something was rated, skipped or decided, or a title or a thumb was changed."""
+        counted = (ratings.c.study_id == study_id, not_(ratings.c.draft))
+        talks = (
+            select(func.max(conversations.c.changed_at))
+            .join(turns, turns.c.conversation_id == conversations.c.id)
+            .join(study_turns, study_turns.c.turn_id == turns.c.id)
+            .where(study_turns.c.study_id == study_id)
+        )
+        thumbs = (
+            select(turns.c.id, turns.c.thumb)
+            .join(study_turns, study_turns.c.turn_id == turns.c.id)
+            .where(study_turns.c.study_id == study_id, turns.c.thumb != Thumb.NONE)
+        )
+        with self._database.read() as connection:
+            return (
+                frozenset((row.id, row.thumb) for row in connection.execute(thumbs)),
+                connection.scalar(select(func.max(ratings.c.id)).where(*counted)),
+                connection.scalar(select(func.max(skips.c.id)).where(skips.c.study_id == study_id)),
+                connection.scalar(select(func.max(adjudications.c.id)).where(adjudications.c.study_id == study_id)),
+                connection.scalar(talks),
+            )
+
+
+# ----------------------------------------------------------------------------------------------------
+# What somebody who was invited may read: as an owner that begins with SEAT they see one study, and change nothing.
+
+ONLY_OWNER = ("Only the owner of the study may do this.", "Ask them.")
+
+OVER = ("You are let in no more: your invitation was withdrawn or renewed, or you came in with another browser.",
+        "Ask the owner of the study for a new link.")  # fmt: skip
+
+
+def find_seat(connection: Connection, owner: str) -> Seat | None:
+    """Return what an invited person is let in to; None for any other owner, and where that is over."""
+    if not owner.startswith(SEAT):
+        return None
+    query = (
+        select(studies.c.owner, invitations.c.study_id, invitations.c.name, invitations.c.role)
+        .join(studies, studies.c.id == invitations.c.study_id)
+        .where(invitations.c.session_hash == owner.removeprefix(SEAT))
+    )
+    row = connection.execute(query).one_or_none()
+    return None if row is None else Seat(row.owner, row.study_id, row.name, Role(row.role))
+
+
+def readable(owner: str) -> ColumnElement[bool]:
+    """Return what is true of the studies that an owner may read: their own, or the one that a seat is in."""
+    if not owner.startswith(SEAT):
+        return studies.c.owner == owner
+    taken = select(invitations.c.study_id).where(invitations.c.session_hash == owner.removeprefix(SEAT))
+    return studies.c.id.in_(taken)
+
+
+def refuse_seat(owner: str) -> None:
+    """Raise UsageError if somebody invited asks for what only an owner may do."""
+    if owner.startswith(SEAT):
+        raise UsageError(*ONLY_OWNER)
+
+
+# ----------------------------------------------------------------------------------------------------
+# What goes along with a study from one workspace to another beside its ratings: a protocol's roster, kept pages.
+
+
+def held_of(study_id: str) -> Select[Any]:
+    """Return the query of what was held for a study, by evaluator, round and place."""
+    who = (annotators.c.study_id == held_conversations.c.study_id) & (
+        annotators.c.name_key == held_conversations.c.annotator_key
+    )
+    return (
+        select(held_conversations, annotators.c.name.label("annotator"))
+        .join(annotators, who)
+        .where(held_conversations.c.study_id == study_id)
+        .order_by(held_conversations.c.annotator_key, held_conversations.c.round, held_conversations.c.place)
+    )
+
+
+def with_roster_and_pages(connection: Connection, copy: StudyCopy) -> StudyCopy:
+    """Return a copy with its protocol's plan, the conversations that were held to the end, and kept pages."""
+    study_id = copy.study.id
+    finished = held_of(study_id).where(held_conversations.c.finished_at.is_not(None))
+    pictures = (
+        select(study_pictures)
+        .where(study_pictures.c.study_id == study_id)
+        .order_by(study_pictures.c.document_id, study_pictures.c.page, study_pictures.c.passage_id)
+    )
+    return replace(
+        copy,
+        plan=connection.scalar(select(protocols.c.plan).where(protocols.c.study_id == study_id)) or "",
+        held=tuple(record(HeldConversation, row, turn_ids=()) for row in connection.execute(finished)),
+        pictures=tuple(record(KeptPicture, row) for row in connection.execute(pictures)),
+    )
+
+
+def put_roster_and_pages(connection: Connection, copy: StudyCopy) -> None:
+    """Store what `with_roster_and_pages` added; the study, its people and its turns are there already."""
+    study_id = copy.study.id
+    rows: list[tuple[Any, list[dict[str, Any]]]] = [
+        (protocols, [{"study_id": study_id, "plan": copy.plan}] if copy.plan else []),
+        (
+            held_conversations,
+            [
+                {**row_of(held_conversations, one), "study_id": study_id, "annotator_key": name_key(one.annotator)}
+                for one in copy.held
+            ],
+        ),
+        (study_pictures, [{**row_of(study_pictures, one), "study_id": study_id} for one in copy.pictures]),
+    ]
+    for table, found in rows:
+        if found:
+            connection.execute(insert(table), found)
+
+
+# ----------------------------------------------------------------------------------------------------
 
 
 class Studies:
@@ -77,9 +282,14 @@ class Studies:
         study = self.get(owner, study_id)
         people = tuple(one for one in self.people(study_id) if one.removed_at is None)
         copy = StudyCopy(
-            study, self.turns(owner, study_id), people, self.ratings(study_id), self.adjudications(study_id),
-            self.revisions(study_id), self.skips(study_id),
-        )  # fmt: skip
+            study,
+            self.turns(owner, study_id),
+            people,
+            self.ratings(study_id),
+            self.adjudications(study_id),
+            self.revisions(study_id),
+            self.skips(study_id),
+        )
         with self._database.read() as connection:
             return with_roster_and_pages(connection, copy)
 
@@ -106,14 +316,29 @@ class Studies:
             ]
             connection.execute(insert(study_turns), rows)
             for table, found in (
-                (annotators, [{**row_of(annotators, one), "study_id": study.id, "name_key": name_key(one.name)}
-                              for one in copy.annotators]),
-                (ratings, [{**row_of(ratings, one), "annotator_key": name_key(one.annotator)}
-                           for one in (*copy.ratings, *copy.revisions)]),
+                (
+                    annotators,
+                    [
+                        {**row_of(annotators, one), "study_id": study.id, "name_key": name_key(one.name)}
+                        for one in copy.annotators
+                    ],
+                ),
+                (
+                    ratings,
+                    [
+                        {**row_of(ratings, one), "annotator_key": name_key(one.annotator)}
+                        for one in (*copy.ratings, *copy.revisions)
+                    ],
+                ),
                 (skips, [{**row_of(skips, one), "annotator_key": name_key(one.annotator)} for one in copy.skips]),
-                (adjudications, [{**row_of(adjudications, one), "turn_id": one.item_id.partition("#")[0]}
-                                 for one in copy.adjudications]),
-            ):  # fmt: skip
+                (
+                    adjudications,
+                    [
+                        {**row_of(adjudications, one), "turn_id": one.item_id.partition("#")[0]}
+                        for one in copy.adjudications
+                    ],
+                ),
+            ):
                 if found:
                     connection.execute(insert(table), found)
             put_roster_and_pages(connection, copy)
@@ -168,8 +393,11 @@ class Studies:
             row = connection.execute(mine).first()
             if row is None or row.number < 2:
                 return ()
-            where = (turns.c.conversation_id == row.conversation_id, turns.c.number < row.number,
-                     turns.c.superseded_at.is_(None))  # fmt: skip
+            where = (
+                turns.c.conversation_id == row.conversation_id,
+                turns.c.number < row.number,
+                turns.c.superseded_at.is_(None),
+            )
             query = select(turns).where(*where).order_by(turns.c.number)
             return tuple(turn_of(one) for one in connection.execute(query))
 
@@ -332,9 +560,11 @@ class Studies:
 
     def skips(self, study_id: str) -> tuple[Skip, ...]:
         """Return what could not be judged, oldest first; of several by the same annotator the last of each item."""
-        last = select(func.max(skips.c.id)).where(skips.c.study_id == study_id).group_by(
-            skips.c.annotator_key, skips.c.turn_id
-        )  # fmt: skip
+        last = (
+            select(func.max(skips.c.id))
+            .where(skips.c.study_id == study_id)
+            .group_by(skips.c.annotator_key, skips.c.turn_id)
+        )
         query = (
             select(skips, annotators.c.name.label("annotator"))
             .join(annotators)
@@ -425,9 +655,11 @@ def _require_annotator(connection: Connection, study_id: str, key: str) -> None:
 def _require_seen(connection: Connection, new: Rating, seen: int) -> None:
     """Raise ConflictError if what the annotator said last of this is newer than what they saw, and another value."""
     where = (
-        ratings.c.study_id == new.study_id, ratings.c.annotator_key == name_key(new.annotator),
-        ratings.c.item_id == new.item_id, ratings.c.criterion == new.criterion,
-    )  # fmt: skip
+        ratings.c.study_id == new.study_id,
+        ratings.c.annotator_key == name_key(new.annotator),
+        ratings.c.item_id == new.item_id,
+        ratings.c.criterion == new.criterion,
+    )
     query = select(ratings.c.id, ratings.c.value).where(*where).order_by(ratings.c.id.desc()).limit(1)
     last = connection.execute(query).first()
     if last is not None and last.id > seen and last.value != new.value:

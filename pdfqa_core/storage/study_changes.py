@@ -11,14 +11,15 @@ from sqlalchemy import Text, delete, insert, select, type_coerce, update
 from pdfqa_core.errors import UsageError
 from pdfqa_core.storage.conversations import turn_of
 from pdfqa_core.storage.database import Database, record, row_of, upsert
-from pdfqa_core.storage.names import checked_name, name_key
 from pdfqa_core.storage.records import KeptPicture
 from pdfqa_core.storage.studies import add_annotator, remove_study, require_free_name, require_study
 from pdfqa_core.storage.tables import (
     adjudications,
     annotators,
+    checked_name,
     conversations,
     invitations,
+    name_key,
     ratings,
     skips,
     studies,
@@ -145,11 +146,13 @@ class StudyChanges:
             row = self._person(connection, study_id, name)
             where = (annotators.c.study_id == study_id, annotators.c.name_key == row.name_key)
             counts = [
-                len(connection.scalars(
-                    select(table.c.id).where(table.c.study_id == study_id, table.c.annotator_key == row.name_key)
-                ).all())
+                len(
+                    connection.scalars(
+                        select(table.c.id).where(table.c.study_id == study_id, table.c.annotator_key == row.name_key)
+                    ).all()
+                )
                 for table in (ratings, skips)
-            ]  # fmt: skip
+            ]
             link = (invitations.c.study_id == study_id, invitations.c.name_key == row.name_key)
             connection.execute(delete(invitations).where(*link))
             if any(counts):
@@ -213,9 +216,10 @@ class StudyChanges:
     def picture(self, study_id: str, document_id: str, passage_id: str, page: int = 0) -> KeptPicture | None:
         """Return the picture that was kept of a passage's page; None if there is none. `page` 0: its first."""
         where = [
-            study_pictures.c.study_id == study_id, study_pictures.c.document_id == document_id,
+            study_pictures.c.study_id == study_id,
+            study_pictures.c.document_id == document_id,
             study_pictures.c.passage_id == passage_id,
-        ]  # fmt: skip
+        ]
         if page:
             where.append(study_pictures.c.page == page)
         with self._database.read() as connection:

@@ -23,9 +23,11 @@ class Summaries:
         """Return the summary of a document that was made of this reading; None where it was made of another, or not."""
         known = summaries.c
         query = select(known.content, known.made_at).where(
-            known.document_id == reading.document_id, known.owner == owner,
-            known.extractor == reading.extractor, known.version == reading.version,
-        )  # fmt: skip
+            known.document_id == reading.document_id,
+            known.owner == owner,
+            known.extractor == reading.extractor,
+            known.version == reading.version,
+        )
         with self._database.read() as connection:
             row = connection.execute(query).one_or_none()
         return None if row is None else Summary(decode(Answer, row.content), row.made_at)
@@ -34,9 +36,13 @@ class Summaries:
         """Store a summary in place of the one before; nothing where the document has been removed meanwhile."""
         there = select(documents.c.id).where(documents.c.id == reading.document_id, documents.c.owner == owner)
         values = {
-            "document_id": reading.document_id, "owner": owner, "extractor": reading.extractor,
-            "version": reading.version, "content": encode(answer), "made_at": datetime.now(UTC),
-        }  # fmt: skip
+            "document_id": reading.document_id,
+            "owner": owner,
+            "extractor": reading.extractor,
+            "version": reading.version,
+            "content": encode(answer),
+            "made_at": datetime.now(UTC),
+        }
         with self._database.write() as connection:
             if connection.execute(there).first() is not None:
                 upsert(connection, summaries, values)

@@ -28,13 +28,24 @@ class SyntheticQuestions:
         """Store all questions of a passage at once; nothing where the document has been removed meanwhile."""
         rows = [
             {
-                "id": one.id, "owner": owner, "document_id": one.document_id, "passage_id": one.passage_id,
-                "spans": encode(one.spans), "passage": one.passage, "text": one.text, "made": one.made,
-                "kind": one.kind, "model": one.model, "seed": one.seed, "outcome": one.outcome.value,
-                "reason": one.reason, "made_at": one.made_at, "position": position,
+                "id": one.id,
+                "owner": owner,
+                "document_id": one.document_id,
+                "passage_id": one.passage_id,
+                "spans": encode(one.spans),
+                "passage": one.passage,
+                "text": one.text,
+                "made": one.made,
+                "kind": one.kind,
+                "model": one.model,
+                "seed": one.seed,
+                "outcome": one.outcome.value,
+                "reason": one.reason,
+                "made_at": one.made_at,
+                "position": position,
             }
             for position, one in enumerate(made)
-        ]  # fmt: skip
+        ]
         ids = {one.document_id for one in made}
         there = select(func.count()).where(documents.c.owner == owner, documents.c.id.in_(ids))
         with self._database.write() as connection:
@@ -54,9 +65,11 @@ class SyntheticQuestions:
 
     def passages(self, owner: str, kind: str, model: str, seed: int) -> frozenset[str]:
         """Return the ids of the passages that questions have been made of in this way."""
-        query = select(_C.passage_id).where(
-            _C.owner == owner, _C.kind == kind, _C.model == model, _C.seed == seed
-        ).distinct()  # fmt: skip
+        query = (
+            select(_C.passage_id)
+            .where(_C.owner == owner, _C.kind == kind, _C.model == model, _C.seed == seed)
+            .distinct()
+        )
         with self._database.read() as connection:
             return frozenset(connection.scalars(query))
 
@@ -96,6 +109,4 @@ def remove(connection: Connection, document_id: str, owner: str) -> None:
 
 
 def _question(row: Row[Any]) -> SyntheticQuestion:
-    return record(
-        SyntheticQuestion, row, spans=decode(tuple[Span, ...], row.spans), outcome=Outcome(row.outcome)
-    )  # fmt: skip
+    return record(SyntheticQuestion, row, spans=decode(tuple[Span, ...], row.spans), outcome=Outcome(row.outcome))

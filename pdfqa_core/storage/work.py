@@ -16,8 +16,7 @@ from sqlalchemy import delete, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from pdfqa_core.errors import ConflictError
-from pdfqa_core.storage.database import Database
-from pdfqa_core.storage.server_tables import work
+from pdfqa_core.storage.database import Database, work
 
 LEASE = 30.0  # seconds for which a claim holds unless it is renewed
 MOST_TRIES = 3  # programs that may die over a piece before it is given up
@@ -48,9 +47,15 @@ class Work:
         """Note a piece, claimed by the worker that begins with it at once. Raises ConflictError if it is there."""
         now = datetime.now(UTC)
         row = {
-            "id": piece.id, "kind": piece.kind, "owner": piece.owner, "content": piece.content, "added_at": now,
-            "worker": worker, "until": now + timedelta(seconds=lease), "tries": piece.tries,
-        }  # fmt: skip
+            "id": piece.id,
+            "kind": piece.kind,
+            "owner": piece.owner,
+            "content": piece.content,
+            "added_at": now,
+            "worker": worker,
+            "until": now + timedelta(seconds=lease),
+            "tries": piece.tries,
+        }
         with self._database.write(serial=False) as connection:
             try:
                 with connection.begin_nested():

@@ -2,14 +2,280 @@
 
 from __future__ import annotations
 
+import json
+import random
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
+from pdfqa_core.conversation.follow_ups import Section, follow_ups
 from pdfqa_core.interfaces import GREEDY, LLM, Message, Sampling, StopSignal
+from pdfqa_core.languages import ENGLISH, stop_words
+from pdfqa_core.reading.tables import tables
 from pdfqa_core.streaming import complete, is_set
 from pdfqa_core.synthesis.base import Example
-from pdfqa_core.synthesis.prompts import SEPARATOR, few_shot_prompt, zero_shot_prompt
+from pdfqa_core.text import content_terms, sentences, terms, words
+from pdfqa_core.types import Passage
+
+# ----------------------------------------------------------------------------------------------------
+# The prompts of seed 001 (after PROMPTAGATOR, Dai et al. 2022), word for word.
+
+SEPARATOR = "XXX"  # between the examples of a few-shot prompt; a model that goes on writes it before another passage
+
+
+def zero_shot_prompt(passage: str) -> str:
+    """Return the prompt for a question about a passage without an example."""
+    return f"{_line(passage)} Read the passage and generate a corresponding query."
+
+
+def few_shot_prompt(examples: Sequence[Example], passage: str) -> str:
+    """Return the prompt for a question about a passage after the pattern of the examples, at least one."""
+    shown = [f"Passage: {_line(one.passage)} Question: {_line(one.question)}" for one in examples]
+    return f" {SEPARATOR} ".join([*shown, f"Passage: {_line(passage)} Question:"])
+
+
+def _line(text: str) -> str:
+    """Return a text in one line, as the prompts have it."""
+    return " ".join(text.split())
+
+
+# ----------------------------------------------------------------------------------------------------
+# Why a synthetic question is of no use. Pure functions; what needs a search or vectors is asked by the service.
+
+LONGEST_QUESTION = 40  # words
+COPIED = 0.8  # share of a question's words that stand in one run in the passage
+SHORTEST_COPY = 7  # words; shorter runs are names and terms
+FEWEST = 2  # words that say something
+
+
+class Reason(StrEnum):
+    """Why a question was dropped, in the words that a person reads."""
+
+    EMPTY = "nothing was written"
+    NO_QUESTION = "not a question"
+    LONG = "too long"
+    VAGUE = "says too little"
+    COPY = "copied from the passage"
+    POINTS = "cannot be understood without the passage"
+    EXAMPLE = "repeats an example"
+    NOT_FOUND = "a search does not find its passage"
+    DUPLICATE = "nearly the same as another"
+
+
+_PART = r"(?:passage|section|text|paragraph|excerpt|document|article|chapter|page|statement|sentence|context|snippet)"
+_POINTS = re.compile(
+    rf"\b(?:this|these|those|that|the|given|above|following|provided)\s+{_PART}s?\b|"
+    r"\b(?:this|these|those)\s+\w+|"
+    r"\b(?:mentioned|described|listed|shown|given|stated|discussed|outlined|provided)\s+(?:above|below|here|earlier)\b|"
+    r"\b(?:above|below|aforementioned|following)\b[^?]*\?$|"
+    rf"\b(?:in|im|aus)\s+(?:diesem|dem)\s+(?:abschnitt|text|absatz|dokument)\b|\bdieser?\s+(?:abschnitt|text|absatz)\b",
+    re.IGNORECASE,
+)
+_PRONOUN = re.compile(r"(?:it|its|they|them|their|he|she|him|her|his|hers|this|these|those|that)", re.IGNORECASE)
+
+
+def objection(question: str, passage: str, language: str = ENGLISH, examples: Sequence[str] = ()) -> Reason | None:
+    """Return why a question about a passage is of no use; None where nothing speaks against it.
+
+    `examples` are the questions that the model was shown.
+    """
+    text, asked = question.strip(), terms(question)
+    run = longest_run(asked, terms(passage))
+    objections = {
+        Reason.EMPTY: not asked,
+        Reason.NO_QUESTION: not text.endswith(("?", "？", "؟")),
+        Reason.LONG: len(asked) > LONGEST_QUESTION,
+        Reason.EXAMPLE: any(asked == terms(example) for example in examples),
+        Reason.POINTS: _POINTS.search(text) is not None or _opens_with_pronoun(text, language),
+        Reason.VAGUE: len(content_terms(text, language)) < FEWEST,
+        Reason.COPY: run >= SHORTEST_COPY and run >= COPIED * len(asked),
+    }
+    return next((reason for reason, holds in objections.items() if holds), None)
+
+
+def longest_run(asked: Sequence[str], passage: Sequence[str]) -> int:
+    """Return the length of the longest run of words that both have in the same order, in words."""
+    longest, before = 0, [0] * (len(passage) + 1)
+    for word in asked:
+        now = [0] * (len(passage) + 1)
+        for place, other in enumerate(passage, start=1):
+            if word == other:
+                now[place] = before[place - 1] + 1
+        longest, before = max(longest, *now), now
+    return longest
+
+
+def _opens_with_pronoun(question: str, language: str) -> bool:
+    """Whether a pronoun comes before anything that it could stand for: "What does it cost?"."""
+    for word in re.findall(r"[^\W\d_]+", question):
+        if _PRONOUN.fullmatch(word):
+            return True
+        if content_terms(word, language) and word.casefold() not in _ASKING:
+            return False
+    return False
+
+
+_ASKING = frozenset("what which who whom whose when where why how many much does do did is are was were can".split())
+
+
+# ----------------------------------------------------------------------------------------------------
+# Questions by rules, where a model is too weak or not at hand: of table rows, definitions, numbers and headings.
+#
+# English only but for table rows and headings, whose words come from the document.
+
+LONGEST_NAME = 6  # words of what a definition defines
+
+_NAME = r"(?P<name>(?:(?:An?|The)\s+)?[A-Z(][\w()’'/&-]*(?:\s+[\w()’'/&-]+){0,5}?)"
+_DEFINITION = re.compile(
+    _NAME + r"\s+(?P<verb>is|are|means|refers to|is defined as|describes)\s+(?:an?|the|any|all|one of|those)\s+\w+"
+)
+_NUMBER = r"(?P<number>(?:[$€£]\s?)?\d[\d.,]*(?:\s?%|\s(?:percent|million|billion|thousand))?)"
+_COUNT = re.compile(_NAME + r"\s+(?P<verb>has|have|had|contains?|includes?|serves?|employs?|covers?)\s+(?:about\s+)?"
+                    + _NUMBER + r"\s+(?P<what>[a-z][\w-]+(?:\s[a-z][\w-]+)?)")  # fmt: skip
+_LEANS = frozenset(  # what a sentence begins with that is about something said before
+    """this these those it they he she we you there here that such each both one in on at for if when where as by with
+    from to all some any no not note after before during while what who which how our your their its his her my
+    following""".split()
+)
+_ADVERBS = frozenset("always also often usually never still not only currently now then there typically".split())
+_DO = {"has": "does {} have", "have": "do {} have", "had": "did {} have"}
+_PLURAL_VERBS = frozenset(("have", "had", "contain", "include", "serve", "employ", "cover"))
+
+
+def by_rules(passage: Passage, title: str) -> Iterator[str]:
+    """Yield questions that a passage answers: the most specific first. `title` is that of its document."""
+    yield from of_rows(passage)
+    if passage.language == ENGLISH:
+        for start, end in sentences(passage.text, passage.language):
+            yield from _of_sentence(" ".join(passage.text[start:end].split()))
+    if passage.heading:
+        heading = passage.heading.removeprefix(title).removeprefix(": ")
+        part = Section(heading, passage.document_id, passage.pages[0], title, passage.language)
+        yield from (one.question for one in follow_ups([part], [title]))
+
+
+def of_rows(passage: Passage) -> Iterator[str]:
+    """Yield a question for each value of a table that has a label and the name of a column."""
+    for table in tables(passage.text):
+        for row in table.rows:
+            label = f"{row.under.rstrip(':')}: {row.label}" if row.under else row.label
+            label = label.strip().rstrip(":")
+            if not re.search(r"[^\W\d_]{3}", label):
+                continue
+            for column, value in row.values:
+                if re.search(r"[^\W_]{2}", column) and re.search(r"\d", value):
+                    yield f"What was {label} for {column}?" if _is_time(column) else f"What is the {column} of {label}?"
+
+
+def _is_time(column: str) -> bool:
+    return re.search(r"\b(?:19|20)\d\d\b|\b[qQ][1-4]\b|\bmonths?\b|\bended\b", column) is not None
+
+
+def _of_sentence(sentence: str) -> Iterator[str]:
+    if re.split(r"\W", sentence, maxsplit=1)[0].casefold() in _LEANS:
+        return
+    counted = _COUNT.match(sentence)
+    if counted is not None and _is_name(counted["name"]):
+        verb = counted["verb"]
+        subject = _in_a_question(counted["name"])
+        if verb in _DO:
+            done = _DO[verb].format(subject)
+        else:
+            done = f"do {subject} {verb}" if verb in _PLURAL_VERBS else f"does {subject} {verb.removesuffix('s')}"
+        what = [word for word in counted["what"].split() if word not in stop_words(ENGLISH)]
+        if what:
+            yield f"How many {' '.join(what)} {done}?"
+        return
+    defined = _DEFINITION.match(sentence)
+    if defined is not None and _is_name(defined["name"]):
+        subject = _in_a_question(defined["name"])
+        yield f"What are {subject}?" if defined["verb"] == "are" else f"What is {subject}?"
+
+
+def _is_name(name: str) -> bool:
+    """Whether what a sentence begins with can be asked about by itself: short, and with brackets that close."""
+    words = name.split()
+    whole = name.count("(") == name.count(")") and not name.endswith("-")
+    return whole and len(words) <= LONGEST_NAME and words[-1] not in _ADVERBS
+
+
+def _in_a_question(name: str) -> str:
+    """Return the beginning of a sentence as it stands within one: its article small."""
+    first, _, rest = name.partition(" ")
+    return f"{first.lower()} {rest}" if first in ("A", "An", "The") and rest else name
+
+
+# ----------------------------------------------------------------------------------------------------
+# Questions that ask nearly the same.
+
+ALIKE = 0.92  # cosine from which two questions count as one
+
+
+def nearly_there(vector: npt.NDArray[np.float32], known: npt.NDArray[np.float32], alike: float = ALIKE) -> bool:
+    """Whether the cosine of `vector` (d) with a row of `known` (n x d) is `alike` or more; all have length 1."""
+    return bool(len(known)) and float((known @ vector).max()) >= alike
+
+
+# ----------------------------------------------------------------------------------------------------
+# Which passages questions are made of.
+
+SHORTEST = 25  # words; shorter passages are headings, captions and broken lines
+
+
+def sample_passages(passages: Sequence[Passage], per_document: int, seed: int) -> list[Passage]:
+    """Return at most `per_document` passages of each document, drawn with `seed`, in the order given.
+
+    0 takes them all. Passages of less than SHORTEST words are left out. A document's draw does not depend on the
+    others, so that adding one leaves the questions of the rest as they are; a larger draw holds the smaller one.
+    """
+    by_document: dict[str, list[Passage]] = defaultdict(list)
+    for passage in passages:
+        if len(words(passage.text)) >= SHORTEST:
+            by_document[passage.document_id].append(passage)
+    chosen: list[Passage] = []
+    for document_id, own in by_document.items():
+        drawn = list(range(len(own)))
+        random.Random(f"{seed} {document_id}").shuffle(drawn)  # noqa: S311 - not a secret
+        keep = sorted(drawn[:per_document] if per_document else drawn)
+        chosen += [own[place] for place in keep]
+    return chosen
+
+
+# ----------------------------------------------------------------------------------------------------
+# Examples for few-shot prompts that come with the program: pairs of our own about documents of many kinds.
+
+FILE = Path(__file__).with_name("examples.jsonl")
+
+
+@cache
+def shipped_examples() -> tuple[Example, ...]:
+    """Return the pairs of FILE in their order."""
+    lines = FILE.read_text(encoding="utf-8").splitlines()
+    return tuple(Example(**json.loads(line)) for line in lines)
+
+
+def filled_up(own: Sequence[Example], k: int) -> tuple[Example, ...]:
+    """Return the first k of one's own examples; where they are fewer, shipped ones follow as long as there are any."""
+    return (*own, *(one for one in shipped_examples() if one not in own))[:k]
+
+
+def origin(examples: Sequence[Example]) -> str:
+    """Return in words where examples come from: "2 of your own and 1 that comes with the program"."""
+    shipped = sum(one in shipped_examples() for one in examples)
+    own = len(examples) - shipped
+    parts = [f"{own} of your own"] if own else []
+    parts += [f"{shipped} that {'comes' if shipped == 1 else 'come'} with the program"] if shipped else []
+    return " and ".join(parts)
+
+
+# ----------------------------------------------------------------------------------------------------
 
 LONGEST = 48  # tokens of a question
 WARM = Sampling(temperature=0.7, top_p=0.95)  # for the second and later questions; PROMPTAGATOR samples at 0.7

@@ -10,20 +10,33 @@ from pdfqa_core.training.base import (
     Precision,
     TrainingSettings,
 )
-from pdfqa_core.training.bi_encoder import BiEncoder
-from pdfqa_core.training.card import CARD, NOT_STATED, card
 from pdfqa_core.training.checkpoint import Checkpoint, RoundRecord, Scored, State
-from pdfqa_core.training.estimate import Estimate, disk_bytes, estimate
-from pdfqa_core.training.late_interaction import LateInteraction
+from pdfqa_core.training.gradients import has_bf16, precision_on
 from pdfqa_core.training.leakage import Generated, TrainedOn, check_leakage, joined, leaked, made_of, words_hash
 from pdfqa_core.training.loop import Step, TrainingEvent
-from pdfqa_core.training.loss import in_batch_loss, inner_products, margin_loss, maxsim
-from pdfqa_core.training.negatives import MARGIN, Split, Teacher, distractors, mine, split_by_documents
-from pdfqa_core.training.precision import has_bf16, precision_on
-from pdfqa_core.training.ranks import Compared, RankedPairs, compared, said
-from pdfqa_core.training.record import RECORD, TrainingRecord, read_record
-from pdfqa_core.training.rounds import TrainingData, train_in_rounds
-from pdfqa_core.training.trainee import Trainee
+from pdfqa_core.training.negatives import (
+    MARGIN,
+    Compared,
+    RankedPairs,
+    Split,
+    Teacher,
+    compared,
+    distractors,
+    mine,
+    said,
+    split_by_documents,
+)
+from pdfqa_core.training.record import CARD, NOT_STATED, RECORD, TrainingRecord, card, read_record
+from pdfqa_core.training.rounds import Estimate, TrainingData, disk_bytes, estimate, train_in_rounds
+from pdfqa_core.training.trainee import (
+    BiEncoder,
+    LateInteraction,
+    Trainee,
+    in_batch_loss,
+    inner_products,
+    margin_loss,
+    maxsim,
+)
 
 TRAINEES: dict[str, type[Trainee]] = {one.kind: one for one in (BiEncoder, LateInteraction)}
 

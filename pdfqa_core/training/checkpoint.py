@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.full_disk import cannot_write
 from pdfqa_core.json_codec import decode, encode
-from pdfqa_core.whole_files import unfinished
+from pdfqa_core.whole_files import cannot_write, unfinished
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -110,9 +109,10 @@ class Checkpoint:
     def _kept(self, state: State) -> str:
         there = self.path.is_file()
         return (
-            "The last good checkpoint is kept: the same training goes on from it." if there or state.step
+            "The last good checkpoint is kept: the same training goes on from it."
+            if there or state.step
             else "Nothing was learnt yet."
-        )  # fmt: skip
+        )
 
     def read_state(self) -> State | None:
         """Return where training stands; None where it has not begun. Raises UsageError for a damaged file."""

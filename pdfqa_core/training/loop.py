@@ -15,10 +15,9 @@ from pdfqa_core.background import in_background
 from pdfqa_core.errors import PdfQAError, StoppedError
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.training.base import Example, TrainingSettings
-from pdfqa_core.training.batches import batch_of
 from pdfqa_core.training.checkpoint import Checkpoint, Scored, State, Tensors
-from pdfqa_core.training.gradients import TextOf, backward
-from pdfqa_core.training.ranks import RankedPairs
+from pdfqa_core.training.gradients import TextOf, backward, batch_of
+from pdfqa_core.training.negatives import RankedPairs
 from pdfqa_core.training.trainee import Trainee
 from pdfqa_core.types import Progress
 
@@ -47,9 +46,16 @@ class Training:
     """A model in training: its weights, the best ones so far, the optimizer, and where it stands."""
 
     def __init__(
-        self, trainee: Trainee, settings: TrainingSettings, held_out: RankedPairs, checkpoint: Checkpoint, state: State,
-        text_of: TextOf, stop: StopSignal, clock: Callable[[], float] = time.monotonic,
-    ) -> None:  # fmt: skip
+        self,
+        trainee: Trainee,
+        settings: TrainingSettings,
+        held_out: RankedPairs,
+        checkpoint: Checkpoint,
+        state: State,
+        text_of: TextOf,
+        stop: StopSignal,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.trainee = trainee
         self.settings = settings
         self.held_out = held_out

@@ -13,13 +13,72 @@ import numpy.typing as npt
 
 from pdfqa_core.errors import StoppedError
 from pdfqa_core.interfaces import StopSignal
+from pdfqa_core.retrieval.encoder import Encoder
+from pdfqa_core.retrieval.late_interaction import LateEncoder
 from pdfqa_core.retrieval.model_folder import encodable, prompts
 from pdfqa_core.streaming import is_set
+from pdfqa_core.training.base import BI_ENCODER, LATE_INTERACTION
 from pdfqa_core.types import Progress
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
+
+
+# ----------------------------------------------------------------------------------------------------
+# The loss of a retriever: negative log-likelihood of the right passage among those of the batch.
+#
+# Sources: Karpukhin et al. 2020, "Dense Passage Retrieval", equation 2 and section 3.2 (in-batch negatives); Khattab
+# and Zaharia 2020, "ColBERT", for the score of late interaction; Hofstätter et al. 2020, "Improving Efficient Neural
+# Ranking Models with Cross-Architecture Knowledge Distillation", for the margins of a teacher.
+
+
+def inner_products(questions: Tensor, passages: Tensor) -> Tensor:
+    """Return S = Q Pᵀ (n x m) of question vectors (n x d) and passage vectors (m x d)."""
+    return questions @ passages.T
+
+
+def maxsim(questions: Tensor, question_mask: Tensor, passages: Tensor, passage_mask: Tensor) -> Tensor:
+    """Return the score of late interaction (n x m): Σ over question tokens of the largest product with a passage token.
+
+    Vectors are (n x tokens x d) and (m x tokens x d), masks (n x tokens) and (m x tokens), true where a token counts.
+    """
+    from sentence_transformers.util.similarity import maxsim as scored
+
+    found: Tensor = scored(questions, passages, a_mask=question_mask, b_mask=passage_mask)
+    return found
+
+
+def in_batch_loss(scores: Tensor, positives: Tensor, ignored: Tensor | None = None) -> Tensor:
+    """Return the mean of -log softmax(scores of a question) at its own passage, a number.
+
+    `scores` is (questions x passages): the columns hold the passages of all questions and their hard negatives.
+    `positives` (questions) is the column of each question's passage. `ignored` (questions x passages) is true where a
+    passage is no negative of a question, because it answers it too.
+    """
+    from torch.nn.functional import cross_entropy
+
+    if ignored is not None:
+        scores = scores.masked_fill(ignored, float("-inf"))
+    return cross_entropy(scores, positives)
+
+
+def margin_loss(scores: Tensor, positives: Tensor, margins: Sequence[tuple[int, int, float]]) -> Tensor:
+    """Return the mean squared difference of the model's margins and a teacher's (Margin-MSE), a number.
+
+    `scores` and `positives` are as in `in_batch_loss`; `margins` are (question, passage, the teacher's margin), at
+    least one: how much more the question's own passage scores than this one.
+    """
+    import torch
+
+    rows = torch.tensor([row for row, _, _ in margins], device=scores.device)
+    columns = torch.tensor([column for _, column, _ in margins], device=scores.device)
+    told = torch.tensor([margin for _, _, margin in margins], device=scores.device, dtype=scores.dtype)
+    own = scores[rows, positives[rows]] - scores[rows, columns]
+    return torch.nn.functional.mse_loss(own, told)
+
+
+# ----------------------------------------------------------------------------------------------------
 
 Embedded: TypeAlias = "tuple[Tensor, Tensor]"  # vectors (n x tokens x d) of length 1 and mask (n x tokens)
 SCORED_AT_ONCE = 16  # texts, where nothing is learnt
@@ -68,9 +127,13 @@ class Trainee(ABC):
         """Return the score of every question with every passage (n x m)."""
 
     def similarities(
-        self, questions: Sequence[str], passages: Sequence[str], *,
-        on_progress: Callable[[Progress], None] | None = None, stop: StopSignal | None = None,
-    ) -> npt.NDArray[np.float32]:  # fmt: skip
+        self,
+        questions: Sequence[str],
+        passages: Sequence[str],
+        *,
+        on_progress: Callable[[Progress], None] | None = None,
+        stop: StopSignal | None = None,
+    ) -> npt.NDArray[np.float32]:
         """Return the score of every question with every passage (n x m), learning nothing. Raises StoppedError."""
         import torch
 
@@ -120,3 +183,65 @@ def same_chance(trainee: Trainee, seed: int) -> Iterator[None]:
     with torch.random.fork_rng(devices=devices):
         torch.manual_seed(seed)
         yield
+
+
+# ----------------------------------------------------------------------------------------------------
+# A bi-encoder: one vector of a question, one of a passage, their inner product is the score (DPR, Sentence-BERT).
+
+
+class BiEncoder(Trainee):
+    """A SentenceTransformer whose vectors have length 1.
+
+    Cosines lie so near each other that a softmax over them tells nothing apart: they are multiplied by 20, as usual in
+    sentence-transformers.
+    """
+
+    kind: ClassVar[str] = BI_ENCODER
+    scale: ClassVar[float] = 20.0
+
+    @classmethod
+    def load(cls, path_or_name: str, device: str | None = None) -> Self:
+        """Return the encoder at a path or of a hub name ("" is the bundled one). Raises ModelError."""
+        return cls(Encoder(path_or_name, device=device).fresh_model())
+
+    def embed(self, texts: Sequence[str], *, question: bool) -> Embedded:
+        """Return the vectors of texts (n x 1 x d)."""
+        import torch
+        from torch.nn.functional import normalize
+
+        vectors = normalize(self._features(texts, question)["sentence_embedding"].float(), dim=-1)
+        return vectors.unsqueeze(1), torch.ones(len(vectors), 1, dtype=torch.bool, device=vectors.device)
+
+    def scores(self, questions: Embedded, passages: Embedded) -> Tensor:
+        """Return the cosines (n x m)."""
+        return inner_products(questions[0].squeeze(1), passages[0].squeeze(1))
+
+
+# ----------------------------------------------------------------------------------------------------
+# Late interaction: one vector per token, each token of the question looks for its best match (ColBERT).
+
+
+class LateInteraction(Trainee):
+    """A MultiVectorEncoder. One that was made for single vectors starts with a fixed projection, which is trained too.
+
+    The score is a sum over the tokens of the question, wide enough for a softmax as it is.
+    """
+
+    kind: ClassVar[str] = LATE_INTERACTION
+    scale: ClassVar[float] = 1.0
+
+    @classmethod
+    def load(cls, path_or_name: str, device: str | None = None) -> Self:
+        """Return the model at a path or of a hub name ("" is the bundled encoder). Raises ModelError."""
+        return cls(LateEncoder(path_or_name, device=device).fresh_model())
+
+    def embed(self, texts: Sequence[str], *, question: bool) -> Embedded:
+        """Return the vectors of the tokens of texts (n x tokens x d) and which of them count."""
+        from torch.nn.functional import normalize
+
+        made = self._features(texts, question)
+        return normalize(made["token_embeddings"].float(), dim=-1), made["attention_mask"].bool()
+
+    def scores(self, questions: Embedded, passages: Embedded) -> Tensor:
+        """Return the sums of largest products (n x m)."""
+        return maxsim(*questions, *passages)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pdfqa_core.ui.quick_gradio  # noqa: F401 - before anything else imports Gradio
+import pdfqa_core.ui.page_states  # noqa: F401 - before anything else imports Gradio
 
 # isort: split
 
@@ -21,33 +21,26 @@ from starlette.middleware.gzip import GZipMiddleware
 
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.services import LOCAL_OWNER, Services
-from pdfqa_core.services.accounts import AccountService
-from pdfqa_core.services.invitations import is_seat
-from pdfqa_core.ui import annotate, api, chat, documents, evaluate, models, retrieval, temporary, theme, train
+from pdfqa_core.services.accounts import AccountService, is_seat
+from pdfqa_core.ui import annotate, api, chat, documents, downloads, evaluate, models, retrieval, theme, train
 from pdfqa_core.ui.accounts import KEY, OwnPages, SignedIn, current, note
 from pdfqa_core.ui.api_access import Access, TokenGate
 from pdfqa_core.ui.collections import shown_collection
 from pdfqa_core.ui.components import AT_ONCE, live_html, render
-from pdfqa_core.ui.find import build_find
-from pdfqa_core.ui.gate import Gate, is_this_computer
-from pdfqa_core.ui.guard import GuardedBlocks, guard
-from pdfqa_core.ui.health import Health
+from pdfqa_core.ui.downloads import Budget, Tickets
+from pdfqa_core.ui.gate import ASKS, Closed, Gate, SafeHeaders, SignIn, is_this_computer
+from pdfqa_core.ui.guard import GuardedBlocks, Unforeseen, guard
 from pdfqa_core.ui.mcp_tools import offer_tools, serve_tools
-from pdfqa_core.ui.metrics import Metrics
 from pdfqa_core.ui.page_states import PageStates
-from pdfqa_core.ui.peers import Peers
-from pdfqa_core.ui.places import Place, conversation_at, document_at, evaluation_at
+from pdfqa_core.ui.peers import Health, Peers
+from pdfqa_core.ui.places import Place, build_find, conversation_at, document_at, evaluation_at
 from pdfqa_core.ui.proxies import Believed, Proxies
 from pdfqa_core.ui.recipe import settings_from, values_of
 from pdfqa_core.ui.roles import check_models, keep_to_role, may_write
-from pdfqa_core.ui.safe_headers import SafeHeaders
 from pdfqa_core.ui.seats import Arrival, Entrance, arrival, header_html, keep_to_rating
 from pdfqa_core.ui.session import ChatState, EvaluateState, OpenPage, Session, Shown
-from pdfqa_core.ui.shortcuts import shortcuts_html
-from pdfqa_core.ui.sign_in import ASKS, Closed, SignIn
-from pdfqa_core.ui.traffic import Traffic, Waiting
-from pdfqa_core.ui.unforeseen import Unforeseen
-from pdfqa_core.ui.uploads import Budget, Tickets
+from pdfqa_core.ui.theme import shortcuts_html
+from pdfqa_core.ui.traffic import Metrics, Traffic, Waiting
 
 TABS: dict[str, ModuleType] = {
     "Documents": documents,
@@ -131,9 +124,12 @@ def build_page(services: Services) -> AccountBlocks:
             return _pulse(services, now)
 
         arrived = page.load(
-            arrive, [visitor, tokens, recipe, conversation, address],
-            [visitor, tokens, ticket, header, entrance.said, entrance.form, *placed], js=ADDRESS, **AT_ONCE
-        )  # fmt: skip
+            arrive,
+            [visitor, tokens, recipe, conversation, address],
+            [visitor, tokens, ticket, header, entrance.said, entrance.form, *placed],
+            js=ADDRESS,
+            **AT_ONCE,
+        )
         went = going.click(go, [address, *placed], placed, js=GO, trigger_mode="always_last", **AT_ONCE)
         session.change(lambda now: values_of(now.settings), session, recipe, **AT_ONCE)
         chat_state.change(lambda now: now.conversation_id, chat_state, conversation, **AT_ONCE)
@@ -151,9 +147,12 @@ def build_page(services: Services) -> AccountBlocks:
         pulse.tick(beat, session, [header, pulse], **AT_ONCE)
         rating = next(tab for tab in built if tab.id == "annotate")
         entered = entrance.button.click(
-            entrance.enter, [entrance.name, entrance.password, tokens, address, session],
-            [tokens, session, entrance.said, entrance.form, entrance.password, header], js=ENTER, **AT_ONCE,
-        )  # fmt: skip
+            entrance.enter,
+            [entrance.name, entrance.password, tokens, address, session],
+            [tokens, session, entrance.said, entrance.form, entrance.password, header],
+            js=ENTER,
+            **AT_ONCE,
+        )
         show_rating = _if_arrived(built[rating])
         entered.then(show_rating, [session, *built[rating].inputs], built[rating].outputs, **AT_ONCE)
         keep_to_rating(page, session, rating, [arrive, go, beat, entrance.enter, show_rating])
@@ -193,9 +192,13 @@ def _nothing(shown: Shown) -> Any:
 
 
 def _arrive(
-    services: Services, came: Arrival, visitor: str | None, recipe: list[Any] | None, conversation: str | None,
+    services: Services,
+    came: Arrival,
+    visitor: str | None,
+    recipe: list[Any] | None,
+    conversation: str | None,
     address: str | None,
-) -> tuple[Any, ...]:  # fmt: skip
+) -> tuple[Any, ...]:
     """Give the page its owner: everybody on one's own computer, each visitor for themself on a public demo.
 
     Who came by an invitation sees that study only. What the address names is opened; where it names no conversation,
@@ -221,15 +224,23 @@ def _arrive(
     asked_about = services.collections.documents_of(owner, scope)
     services.preparation.want(owner, settings, asked_about)  # what a stopped program left unfinished goes on
     return (
-        visitor or "", Session(owner, settings, scope, arrived=True), state, *document_at(services, owner, place),
+        visitor or "",
+        Session(owner, settings, scope, arrived=True),
+        state,
+        *document_at(services, owner, place),
         evaluation_at(services, owner, place),
-    )  # fmt: skip
+    )
 
 
 def _go(
-    services: Services, place: Place, session: Session, chat_state: ChatState, chosen: str, at: OpenPage,
+    services: Services,
+    place: Place,
+    session: Session,
+    chat_state: ChatState,
+    chosen: str,
+    at: OpenPage,
     evaluated: EvaluateState,
-) -> tuple[Any, ...]:  # fmt: skip
+) -> tuple[Any, ...]:
     """Go back or forward to a place; the other tabs stay as they are."""
     match place.tab:
         case "chat":
@@ -310,7 +321,7 @@ def launch(page: AccountBlocks, services: Services, *, password: str = "", port:
     )
     if services.shared:
         services.processes.announce(server.host, port)
-    services.housekeeping.start(temporary.tidy, PageStates.of(app, page).forget)
+    services.housekeeping.start(downloads.tidy, PageStates.of(app, page).forget)
     services.meters.start()
     services.models.warm_up()
     services.jobs.resume()
@@ -330,7 +341,7 @@ def _guards(
     server = services.settings.server
     names = [name for name in server.hosts.split(",") if name.strip()]
     proxies = Proxies(server.proxies.split(","), proxied=server.proxied)
-    waiting = Waiting(temporary.uploads(), 10**6 * server.total_mb if server.demo else 0)
+    waiting = Waiting(downloads.uploads(), 10**6 * server.total_mb if server.demo else 0)
     limits: dict[str, Any] = {}
     if server.demo:
         budget = Budget(10**6 * server.visitor_mb)

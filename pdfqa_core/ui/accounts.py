@@ -26,7 +26,7 @@ from pdfqa_core.services.accounts import (
     AccountRole,
     AccountService,
 )
-from pdfqa_core.services.tries import TooOftenError, Tries
+from pdfqa_core.services.secret_words import TooOftenError, Tries
 from pdfqa_core.ui.components import render
 from pdfqa_core.ui.proxies import is_encrypted, place_of
 from pdfqa_core.ui.theme import ASSETS
@@ -179,9 +179,14 @@ class SignedIn:
         marks = await run_in_threadpool(self._people.marked, token, request.cookies.get(KNOWN, ""))
         for name, value, seconds in ((COOKIE, token, int(LONGEST.total_seconds())), (KNOWN, marks, A_YEAR)):
             answer.set_cookie(
-                name, value, max_age=seconds, path="/", httponly=True, samesite="lax",
+                name,
+                value,
+                max_age=seconds,
+                path="/",
+                httponly=True,
+                samesite="lax",
                 secure=is_encrypted(request.scope),
-            )  # fmt: skip
+            )
         return answer
 
 

@@ -16,12 +16,15 @@ import gradio as gr
 
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.services import Services
-from pdfqa_core.services.invitations import is_seat
-from pdfqa_core.services.rated_study import own_name
+from pdfqa_core.services.accounts import is_seat
+from pdfqa_core.services.studies import own_name
 from pdfqa_core.study_types import StudyState
-from pdfqa_core.ui import annotate_new, annotate_setup, annotate_view, downloads
-from pdfqa_core.ui.annotate_parts import NO_STUDY, START, Parts, Work
-from pdfqa_core.ui.annotate_rating import Rating
+from pdfqa_core.ui import (
+    annotate_setup,
+    annotate_view,
+    downloads,
+)
+from pdfqa_core.ui.annotate_rating import NO_STUDY, START, Parts, Rating, Work
 from pdfqa_core.ui.annotate_results import measured, measures_html, report
 from pdfqa_core.ui.components import AT_ONCE, QUIET, clicked, error_html, render
 from pdfqa_core.ui.session import Session, Shown
@@ -66,9 +69,14 @@ def build(services: Services, session: gr.State) -> Shown:
         services, parts.study, session, outputs, parts.file, lambda one, now: handlers.show(Work(one), now)
     )
     parts.protocol.wire(
-        services, parts.work, session, outputs, parts.message, lambda one, now: handlers.show(Work(one), now),
+        services,
+        parts.work,
+        session,
+        outputs,
+        parts.message,
+        lambda one, now: handlers.show(Work(one), now),
         handlers.go_on,
-    )  # fmt: skip
+    )
     return Shown(handlers.arrive, state, outputs)
 
 
@@ -136,7 +144,7 @@ class Handlers:
             comment = gr.Textbox(value=shown.comment, interactive=bool(shown.item))
             update[parts.comment] = gr.Textbox(interactive=bool(shown.item)) if typed else comment
         else:
-            words = START if studies else NO_STUDY if annotate_new.talks(self.services, owner) else NO_TURNS
+            words = START if studies else NO_STUDY if annotate_setup.talks(self.services, owner) else NO_TURNS
             update[parts.item] = annotate_view.no_item_html(words)
         return update | self._reports(work, session)
 
@@ -171,10 +179,10 @@ class Handlers:
         """Make the study that the form describes."""
         *form, _work, session = inputs
         try:
-            study = annotate_new.make(self.services, session.owner, *form)
+            study = annotate_setup.make(self.services, session.owner, *form)
         except PdfQAError as error:
             return {self.parts.message: error_html(error)}
-        said = annotate_new.made_words(study, self.services.studies.names(session.owner, study.id))
+        said = annotate_setup.made_words(study, self.services.studies.names(session.owner, study.id))
         emptied = self.parts.new.emptied(self.services, session.owner)
         return self.show(Work(study.id), session) | emptied | {self.parts.message: render("said", text=said)}
 

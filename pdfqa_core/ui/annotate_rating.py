@@ -5,22 +5,249 @@ from __future__ import annotations
 import base64
 import time
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, Protocol
 
 import gradio as gr
 
 from pdfqa_core.errors import ConflictError, PdfQAError, UsageError
 from pdfqa_core.exports.conversations import REMOVED
+from pdfqa_core.protocols.study_measures import ERROR_CATEGORIES
 from pdfqa_core.services import Services
-from pdfqa_core.services.rated_study import RatingItem
+from pdfqa_core.services.studies import RatingItem
+from pdfqa_core.services.study_reports import DisputedItem
 from pdfqa_core.study_types import GoldPassage, ItemRole
 from pdfqa_core.types import Hit
-from pdfqa_core.ui import annotate_disputes, annotate_view
-from pdfqa_core.ui.annotate_parts import Parts, Work
-from pdfqa_core.ui.components import Click, clicked, error_html, render
-from pdfqa_core.ui.page_view import main_page, show_page
+from pdfqa_core.ui import annotate_view
+from pdfqa_core.ui.annotate_results import ResultParts
+from pdfqa_core.ui.annotate_setup import ImportParts, NewStudyParts, People
+from pdfqa_core.ui.components import QUIET, Click, clicked, error_html, live_html, render, switch
+from pdfqa_core.ui.mahueval import ProtocolParts
+from pdfqa_core.ui.page_view import main_page, passage_parts, show_page
 from pdfqa_core.ui.session import Session
+
+# ----------------------------------------------------------------------------------------------------
+# Where raters differ, as the Annotate tab shows it to be decided: what was said without names, value and reason.
+
+ACTIONS = ("decide", "decide-next", "own", "close")
+
+
+def dispute_html(study_id: str, found: DisputedItem, saved: datetime | None, *, own: bool) -> str:
+    """Return the form that decides about an item; `own`: somebody is signed in who may change their own ratings."""
+    values = {"found": found, "categories": ERROR_CATEGORIES, "saved": saved, "own": own}
+    return render("annotate_dispute", study_id=study_id, **values)
+
+
+def decide(services: Services, owner: str, study_id: str, viewer: str, data: Click) -> None:
+    """Save a decision. Raises UsageError."""
+    services.adjudication.decide(
+        owner,
+        study_id,
+        viewer,
+        data["item"],
+        data["criterion"],
+        data["value"],
+        reason=data.get("reason", ""),
+        category=data.get("category", ""),
+        decided_by=data.get("by", ""),
+    )
+
+
+def now() -> datetime:
+    """Return the time, for what was just saved."""
+    return datetime.now(UTC)
+
+
+# ----------------------------------------------------------------------------------------------------
+# Search all passages while one judges an answer, and mark the relevant ones that it was not shown.
+
+
+class AtWork(Protocol):
+    """What the tab knows of who is rating what."""
+
+    @property
+    def study_id(self) -> str:
+        """The open study."""
+
+    @property
+    def annotator(self) -> str:
+        """Who is signed in."""
+
+    @property
+    def turn_id(self) -> str:
+        """The turn on the screen."""
+
+
+class MissedParts:
+    """The components, below the item."""
+
+    def __init__(self) -> None:
+        with gr.Accordion("Search all passages for one that was missed", open=False, elem_id="annotate-missed"):
+            self.query = gr.Textbox(
+                label="Words of the passage",
+                show_label=False,
+                placeholder="words of the passage",
+                lines=1,
+                max_length=500,
+                elem_id="annotate-missed-query",
+                elem_classes=["pq-field"],
+            )
+            self.found = live_html(elem_id="annotate-missed-found")
+
+    def wire(self, services: Services, work: gr.State, session: gr.State) -> None:
+        """Connect them."""
+        handlers = Handlers(services)
+        inputs = [self.query, work, session]
+        self.query.submit(handlers.search, inputs, self.found, **QUIET)
+        self.found.click(handlers.clicked, inputs, self.found, **QUIET)
+
+
+class Handlers:
+    """What the part does."""
+
+    def __init__(self, services: Services) -> None:
+        self.services = services
+
+    def search(self, query: str, work: AtWork, session: Session, said: str = "") -> str:
+        """Return the passages that hold the words."""
+        try:
+            found = self.services.missed.search(*_where(work, session), query or "", session.settings)
+        except PdfQAError as error:
+            return error_html(error)
+        cards = [(one, passage_parts(one.hit.passage.text, query, language=one.hit.passage.language)) for one in found]
+        return said + render("missed", cards=cards, turn=work.turn_id)
+
+    def clicked(self, query: str, work: AtWork, session: Session, event: gr.EventData) -> str:
+        """Mark a passage as missed, or take that back."""
+        data, said = clicked(event), ""
+        try:
+            if data["turn"] != work.turn_id:
+                raise UsageError("Another item is open by now.", "Search for it once more.")
+            where = _where(work, session)
+            found = self.services.missed.search(*where, query or "", session.settings)
+            self.services.missed.mark(*where, found, data["passage"], relevant=data["action"] == "missed")
+        except PdfQAError as error:
+            said = error_html(error)
+        return self.search(query, work, session, said)
+
+
+def _where(work: AtWork, session: Session) -> tuple[str, str, str, str]:
+    return session.owner, work.study_id, work.annotator, work.turn_id
+
+
+# ----------------------------------------------------------------------------------------------------
+# The components of the Annotate tab, in their places, and what it remembers.
+
+NO_STUDY = "There is no study yet. Open “New study” to make one: a set of answered questions that two people rate."
+START = "Choose a study and sign in on the right. A study is a set of answered questions that two people rate."
+FILES = {"csv": "Ratings as CSV", "jsonl": "Ratings as JSONL", "parquet": "Parquet", "latex": "LaTeX"}
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The open study, who is rating, the turn on screen, when it was opened (seconds of a clock), the last save.
+
+    `rank` is the open passage (below 0: of the gold answer), `seen` what the form showed last (see RatingItem),
+    `submitted` the turn that was submitted last, `alone`: a finished item is submitted without Enter, `deciding`: the
+    turn is open to be adjudicated.
+    """
+
+    study_id: str = ""
+    annotator: str = ""
+    turn_id: str = ""
+    opened: float = 0.0
+    saved: datetime | None = None
+    rank: int = 0
+    seen: int = 0
+    submitted: str = ""
+    alone: bool = False
+    deciding: bool = False
+
+
+class Parts:
+    """The components of the tab, in their places."""
+
+    def __init__(self, session: gr.State) -> None:
+        self.session = session
+        self.work = gr.State(Work())
+        switch("annotate-columns", "Item", "Form", chosen=2)
+        with gr.Row(elem_classes=["pq-columns"], elem_id="annotate-columns"):
+            with gr.Column():
+                self.protocol = ProtocolParts()
+                self.item = live_html(annotate_view.no_item_html(START), elem_id="annotate-item")
+                with gr.Column(visible=False, elem_id="annotate-missing") as self.missing:
+                    self.missed = MissedParts()
+                self.page = live_html(elem_id="annotate-page")
+                self.reports = ResultParts()
+            with gr.Column():
+                self.message = live_html(elem_id="annotate-message")
+                with gr.Group(visible=False) as self.sign_in:  # until the tab is filled
+                    self.study = gr.Dropdown([], label="Study", elem_id="annotate-study")
+                    self.names = live_html(elem_id="annotate-names")
+                    self.name = gr.Textbox(label="Your name", elem_id="annotate-name", max_length=80)
+                    self.begin = gr.Button("Sign in and rate", variant="primary", elem_id="annotate-begin")
+                    with gr.Accordion("This study", open=False, elem_id="annotate-manage", visible=False) as self.own:
+                        self.manage = live_html(elem_id="annotate-setup", padding=True)
+                    self.people = People()
+                    self.spreadsheet = ImportParts()
+                    self.new = NewStudyParts()
+                    self.protocol.form()
+                with gr.Group(visible=False) as self.rating:
+                    self.form = live_html(elem_id="annotate-form", padding=True)
+                    self.comment = gr.Textbox(
+                        label="Comment (C)",
+                        lines=2,
+                        max_lines=4,
+                        elem_id="annotate-comment",
+                        placeholder="optional, saved with the answer",
+                        elem_classes=["pq-field"],
+                    )
+                    self.bar = live_html(elem_id="annotate-bar", padding=True)
+                self.dispute = live_html(elem_id="annotate-dispute")
+                self.who = gr.Button("Sign out", size="sm", elem_id="annotate-sign-out", visible=False)
+                self.results = live_html(elem_id="annotate-results")
+                with gr.Row():
+                    self.files = {
+                        kind: gr.Button(label, size="sm", elem_id=f"annotate-{kind}", min_width=86)
+                        for kind, label in FILES.items()
+                    }
+                    self.copy = gr.Button("Copy ratings", size="sm", elem_id="annotate-copy", min_width=86)
+                self.copied = live_html(elem_id="annotate-copied", classes="pq-offstage")
+                self.file = gr.DownloadButton("download", elem_id="annotate-file", elem_classes=["pq-offstage"])
+
+    def everything(self) -> list[Any]:
+        """Return all that handlers fill, for events that may change any."""
+        return [
+            self.session,
+            self.work,
+            self.item,
+            self.page,
+            self.message,
+            self.sign_in,
+            self.study,
+            self.names,
+            self.name,
+            self.begin,
+            self.own,
+            self.spreadsheet.fold,
+            self.manage,
+            self.new.conversations,
+            self.new.run,
+            self.rating,
+            self.form,
+            self.comment,
+            self.bar,
+            self.dispute,
+            self.who,
+            self.results,
+            self.missing,
+            *self.reports.all(),
+            *self.protocol.all(),
+        ]
+
+
+# ----------------------------------------------------------------------------------------------------
 
 ANEW = "Nobody is signed in any more: the program was started anew, so this choice is not saved."
 
@@ -28,9 +255,7 @@ ANEW = "Nobody is signed in any more: the program was started anew, so this choi
 class Rating:
     """Saves choices, goes from item to item, opens passages and pages; `show` returns the whole tab."""
 
-    def __init__(
-        self, services: Services, parts: Parts, show: Callable[[Work, Session], dict[Any, Any]]
-    ) -> None:  # fmt: skip
+    def __init__(self, services: Services, parts: Parts, show: Callable[[Work, Session], dict[Any, Any]]) -> None:
         self.services = services
         self.parts = parts
         self.show = show
@@ -62,9 +287,7 @@ class Rating:
         found = self.services.adjudication.item(session.owner, work.study_id, work.annotator, work.turn_id)
         return {
             self.parts.item: annotate_view.read_item_html(found.item, work.rank),
-            self.parts.dispute: annotate_disputes.dispute_html(
-                work.study_id, found, work.saved, own=bool(work.annotator)
-            ),
+            self.parts.dispute: dispute_html(work.study_id, found, work.saved, own=bool(work.annotator)),
         }
 
     # ------------------------------------------------------------ rating
@@ -89,7 +312,7 @@ class Rating:
         """Save a choice, or go to another item. Before anybody has signed in there is no comment."""
         data, comment = clicked(event), comment or ""
         try:
-            if data.get("action") in annotate_disputes.ACTIONS:
+            if data.get("action") in ACTIONS:
                 return self._dispute(data, work, session)
             if data.get("action") == "item":
                 return self._to_item(data, comment, work, session)
@@ -181,9 +404,11 @@ class Rating:
         shown = self.shown(work, session)
         work = replace(work, seen=shown.seen)
         return {
-            **self.item(work, shown), self.parts.work: work, self.parts.results: self.results(work, session),
+            **self.item(work, shown),
+            self.parts.work: work,
+            self.parts.results: self.results(work, session),
             self.parts.message: "",
-        }  # fmt: skip
+        }
 
     def comment(self, comment: str | None, work: Work, session: Session) -> dict[Any, Any]:
         """Save the comment with the rating that keeps it, if there is one yet; else it is saved with it later."""
@@ -205,8 +430,8 @@ class Rating:
 
     def _dispute(self, data: Click, work: Work, session: Session) -> dict[Any, Any]:
         if data["action"] == "decide":
-            annotate_disputes.decide(self.services, session.owner, work.study_id, work.annotator, data)
-            work = replace(work, saved=annotate_disputes.now(), deciding=True)
+            decide(self.services, session.owner, work.study_id, work.annotator, data)
+            work = replace(work, saved=now(), deciding=True)
         elif data["action"] == "decide-next":
             turn = data.get("turn", "")
             work = replace(self.opened(work, turn), deciding=bool(turn))
@@ -254,9 +479,15 @@ class Rating:
             if kept:
                 return kept
         return show_page(
-            self.services, owner, passage.document_id, number, settings=session.settings, passage=passage,
-            request=request, filename=filename,
-        ).html  # fmt: skip
+            self.services,
+            owner,
+            passage.document_id,
+            number,
+            settings=session.settings,
+            passage=passage,
+            request=request,
+            filename=filename,
+        ).html
 
     def _gold_page(self, gold: GoldPassage, work: Work, session: Session, request: Click | None) -> str:
         number, owner = max(1, gold.page), self.services.studies.page_owner(session.owner, work.study_id)
@@ -265,9 +496,14 @@ class Rating:
             if kept:
                 return kept
         return show_page(
-            self.services, owner, gold.document_id, number, settings=session.settings, request=request,
+            self.services,
+            owner,
+            gold.document_id,
+            number,
+            settings=session.settings,
+            request=request,
             filename=gold.filename,
-        ).html  # fmt: skip
+        ).html
 
     def _kept(self, study_id: str, document_id: str, passage_id: str, number: int, filename: str) -> str:
         """Return the picture of a page that was kept when its document was removed; empty without one."""

@@ -9,12 +9,10 @@ import gradio as gr
 from markupsafe import Markup
 
 from pdfqa_core.errors import PdfQAError
-from pdfqa_core.exports.agreement import kappa_matrix
-from pdfqa_core.exports.human_results import INTERVALS, result_tables
-from pdfqa_core.exports.study_measures import EXPLAINED, POWERED, name_of
+from pdfqa_core.exports.agreement import EXPLAINED, POWERED, kappa_matrix, name_of
+from pdfqa_core.exports.studies import INTERVALS, result_tables
 from pdfqa_core.protocols.answer_files import read_rows
-from pdfqa_core.protocols.study_agreement import CriterionAgreement
-from pdfqa_core.protocols.study_measures import OWN, StudyMeasures, gold_pairs, text_scores
+from pdfqa_core.protocols.study_measures import OWN, CriterionAgreement, StudyMeasures, gold_pairs, text_scores
 from pdfqa_core.services import Services
 from pdfqa_core.ui import downloads
 from pdfqa_core.ui.components import error_html, live_html, render
@@ -39,9 +37,13 @@ class ResultParts:
         self.measures = live_html(elem_id="annotate-measures")
         with gr.Row(visible=False, elem_id="annotate-reports") as self.row:
             self.choice = gr.Dropdown(
-                list(FILES), value=next(iter(FILES)), show_label=False, container=False, elem_id="annotate-report",
+                list(FILES),
+                value=next(iter(FILES)),
+                show_label=False,
+                container=False,
+                elem_id="annotate-report",
                 scale=3,
-            )  # fmt: skip
+            )
             self.get = gr.Button("Download", size="sm", elem_id="annotate-report-get", scale=1)
             self.gold = gr.UploadButton(
                 "Add gold answers (JSON)", file_types=[".json", ".jsonl"], size="sm", elem_id="annotate-gold", scale=1
@@ -74,13 +76,15 @@ def tables_html(services: Services, owner: str, study_id: str, viewer: str) -> s
         return ""
     charts, over_time = reports.charts(owner, study_id, viewer)
     return render(
-        "annotate_tables", tables=tables, intervals=INTERVALS,
+        "annotate_tables",
+        tables=tables,
+        intervals=INTERVALS,
         charts=[(title, Markup(svg)) for title, svg in charts],  # noqa: S704 - drawn by the program, names escaped
         over_time=Markup(over_time),  # noqa: S704 - as above
         many=[_of_many(one) for one in found if len(one.all.annotators) > 2],
         steps=[one.over_time for one in found if one.over_time],
         indices=[one.all.pairs[0] for one in found if one.all.pairs[0].n],
-    )  # fmt: skip
+    )
 
 
 def measured(services: Services, owner: str, study_id: str, viewer: str, gold: str | None) -> StudyMeasures:
@@ -95,9 +99,13 @@ def measured(services: Services, owner: str, study_id: str, viewer: str, gold: s
 def measures_html(found: StudyMeasures) -> str:
     """Return the table of measures against people; what they need where there are none."""
     return render(
-        "annotate_measures", trust=found.trust, powered=found.powered, explained=EXPLAINED, with_scores=POWERED,
+        "annotate_measures",
+        trust=found.trust,
+        powered=found.powered,
+        explained=EXPLAINED,
+        with_scores=POWERED,
         names={name: name_of(name, OWN) for name in (one.measure for one in found.trust)},
-    )  # fmt: skip
+    )
 
 
 def report(

@@ -13,12 +13,12 @@ from pdfqa_core.protocols.annotation import Judged, judged, needed
 from pdfqa_core.protocols.study_definition import PASSAGE_KEYS
 from pdfqa_core.reading.outcomes import rated_text
 from pdfqa_core.services import StudyTurn
-from pdfqa_core.services.rated_study import RatingItem, StudyResults
+from pdfqa_core.services.studies import RatingItem, StudyResults
 from pdfqa_core.study_types import Criterion, ItemRole
 from pdfqa_core.types import Turn
 from pdfqa_core.ui.chat_view import place, turn_view
 from pdfqa_core.ui.components import render
-from pdfqa_core.ui.passage_text import passage_parts
+from pdfqa_core.ui.page_view import passage_parts
 
 REASONS = (
     "The question is not clear",
@@ -40,9 +40,12 @@ def item_html(shown: RatingItem, criteria: Sequence[Criterion], chosen: int) -> 
 
 
 def read_item_html(
-    one: StudyTurn, chosen: int, rated: Mapping[int, Sequence[str]] | None = None, earlier: Sequence[Turn] = (),
+    one: StudyTurn,
+    chosen: int,
+    rated: Mapping[int, Sequence[str]] | None = None,
+    earlier: Sequence[Turn] = (),
     guideline: str = "",
-) -> str:  # fmt: skip
+) -> str:
     """Return an item to read; `rated` are the labels that its passages have been given."""
     turn, filenames = one.turn, one.filenames
     cards = [
@@ -58,9 +61,19 @@ def read_item_html(
     before = [(turn.question, rated_text(turn.answer)) for turn in earlier]
     golds = [(gold, passage_parts(gold.text, turn.question)) for gold in one.details.gold if gold.text or gold.page]
     return render(
-        "annotate_item", item=turn_view(turn, filenames), cards=cards, chosen=chosen, finished=False, total=0, hint="",
-        golds=golds, details=one.details, earlier=before, guideline=guideline, role=one.details.role,
-    )  # fmt: skip
+        "annotate_item",
+        item=turn_view(turn, filenames),
+        cards=cards,
+        chosen=chosen,
+        finished=False,
+        total=0,
+        hint="",
+        golds=golds,
+        details=one.details,
+        earlier=before,
+        guideline=guideline,
+        role=one.details.role,
+    )
 
 
 def no_item_html(hint: str, *, finished: bool = False, total: int = 0) -> str:
@@ -74,9 +87,14 @@ def finished(shown: RatingItem) -> bool:
 
 
 def form_html(
-    shown: RatingItem, criteria: Sequence[Criterion], saved: datetime | None, *, study_id: str = "", by: str = "",
+    shown: RatingItem,
+    criteria: Sequence[Criterion],
+    saved: datetime | None,
+    *,
+    study_id: str = "",
+    by: str = "",
     alone: bool = False,
-) -> str:  # fmt: skip
+) -> str:
     """Return the form with what the annotator has chosen so far; empty where no item is open.
 
     `by`: who rates, in which study. `alone`: a finished item is submitted without Enter.
@@ -92,10 +110,20 @@ def form_html(
     explained = details.role is ItemRole.TRAINING and shown.submitted and not shown.draft
     right = {part.key: value for part in parts if (value := details.expected.get(_expected(part)))}
     return render(
-        "annotate_form", turn=shown.item.turn.id, study_id=study_id, by=by, groups=groups, saved=saved, missing=names,
-        state=_state(shown), first=shown.first, explained=explained, explanation=details.explanation,
-        right=right if explained else {}, alone=alone,
-    )  # fmt: skip
+        "annotate_form",
+        turn=shown.item.turn.id,
+        study_id=study_id,
+        by=by,
+        groups=groups,
+        saved=saved,
+        missing=names,
+        state=_state(shown),
+        first=shown.first,
+        explained=explained,
+        explanation=details.explanation,
+        right=right if explained else {},
+        alone=alone,
+    )
 
 
 def _expected(part: Judged) -> str:
@@ -120,10 +148,17 @@ def bar_html(shown: RatingItem, *, alone: bool = False, undo: bool = False) -> s
     """Return the line with back, position, undo, skip and next; `alone`: finished items are submitted by themselves."""
     progress = shown.progress
     return render(
-        "annotate_bar", position=shown.position, total=progress.total, done=progress.done,
-        minutes=progress.minutes_left, alone=alone, undo=undo, reasons=REASONS, open=shown.item is not None,
+        "annotate_bar",
+        position=shown.position,
+        total=progress.total,
+        done=progress.done,
+        minutes=progress.minutes_left,
+        alone=alone,
+        undo=undo,
+        reasons=REASONS,
+        open=shown.item is not None,
         ready=finished(shown) and (shown.draft or not shown.submitted),
-    )  # fmt: skip
+    )
 
 
 def results_html(results: StudyResults) -> str:

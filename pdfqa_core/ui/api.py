@@ -13,20 +13,19 @@ from pathlib import Path
 from typing import Any
 
 from pdfqa_core.errors import PdfQAError, UsageError
-from pdfqa_core.exports.answer_rows import hit_row, turn_row
-from pdfqa_core.exports.results import results_object
+from pdfqa_core.exports.frames import hit_row, turn_row
+from pdfqa_core.exports.runs import results_object
 from pdfqa_core.ingest import Source
 from pdfqa_core.metrics.comparison import compare
 from pdfqa_core.protocols.gold import GoldFile, read_gold
 from pdfqa_core.services import Services
-from pdfqa_core.services import strategies as known
+from pdfqa_core.services import recipes as known
 from pdfqa_core.services.finding import visible_text
 from pdfqa_core.services.systems import grid
 from pdfqa_core.settings import Settings
 from pdfqa_core.types import Document, Hit, Page, Progress, Stored, Token
-from pdfqa_core.ui import temporary
-from pdfqa_core.ui.api_access import Access
-from pdfqa_core.ui.endpoints import endpoint
+from pdfqa_core.ui import downloads
+from pdfqa_core.ui.api_access import Access, endpoint
 from pdfqa_core.ui.roles import check_models
 
 FRAME = 0.1  # seconds between two steps of a stream
@@ -153,9 +152,13 @@ class Api:
     # ------------------------------------------------------------ asking
 
     def ask(
-        self, owner: str, question: str, documents: list[str] | None = None, conversation_id: str = "",
+        self,
+        owner: str,
+        question: str,
+        documents: list[str] | None = None,
+        conversation_id: str = "",
         anyway: bool = False,
-    ) -> Iterator[JSON]:  # fmt: skip
+    ) -> Iterator[JSON]:
         """Answer a question with citations, as a stream: what is written so far, at last ("done") the whole answer.
 
         The conversation is kept, as on the page. Who stops listening stops the answer.
@@ -167,9 +170,13 @@ class Api:
             anyway: answer even if the passages do not seem to hold the answer
         """
         written = self.services.answering.ask(
-            owner, question, self.services.settings, conversation_id=conversation_id,
-            document_ids=self.scope(owner, documents), anyway=anyway,
-        )  # fmt: skip
+            owner,
+            question,
+            self.services.settings,
+            conversation_id=conversation_id,
+            document_ids=self.scope(owner, documents),
+            anyway=anyway,
+        )
         text, status, shown, stored = "", "", 0.0, False
         try:
             for event in written.events():
@@ -225,16 +232,24 @@ class Api:
         if document.state.usable:
             passages = len(self.services.indexes.passages(owner, self.services.settings, (document.id,)))
         return {
-            "filename": document.filename, "document_id": document.id, "state": str(document.state),
-            "reason": document.reason, "pages": document.page_count, "passages": passages,
-        }  # fmt: skip
+            "filename": document.filename,
+            "document_id": document.id,
+            "state": str(document.state),
+            "reason": document.reason,
+            "pages": document.page_count,
+            "passages": passages,
+        }
 
     # ------------------------------------------------------------ evaluating
 
     def evaluate(
-        self, owner: str, questions: list[dict[str, Any]], retrievers: list[str] | None = None,
-        chunkers: list[str] | None = None, documents: list[str] | None = None,
-    ) -> Iterator[JSON]:  # fmt: skip
+        self,
+        owner: str,
+        questions: list[dict[str, Any]],
+        retrievers: list[str] | None = None,
+        chunkers: list[str] | None = None,
+        documents: list[str] | None = None,
+    ) -> Iterator[JSON]:
         """Measure whether systems find the gold pages, as a stream: how far, at last ("done") all measures.
 
         The evaluation is kept, as on the page.
@@ -269,7 +284,7 @@ def _uploaded(file: dict[str, Any]) -> Source:
     """Return a file that was uploaded to this server. Raises UsageError for any other."""
     path = Path(str(file.get("path") or ""))
     try:
-        inside = path.resolve(strict=True).is_relative_to(temporary.uploads().resolve()) and path.is_file()
+        inside = path.resolve(strict=True).is_relative_to(downloads.uploads().resolve()) and path.is_file()
     except (OSError, ValueError):
         inside = False
     if not inside:
@@ -279,7 +294,7 @@ def _uploaded(file: dict[str, Any]) -> Source:
 
 def _gold(questions: Sequence[dict[str, Any]]) -> GoldFile:
     """Return questions as they would be read from a file. Raises UsageError that names the line."""
-    with tempfile.TemporaryDirectory(dir=temporary.folder()) as folder:
+    with tempfile.TemporaryDirectory(dir=downloads.folder()) as folder:
         path = Path(folder) / "questions.jsonl"
         path.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in questions), encoding="utf-8")
         return read_gold(path)

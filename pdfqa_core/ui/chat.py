@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import gradio as gr
 
@@ -13,10 +13,9 @@ from pdfqa_core.errors import PdfQAError
 from pdfqa_core.exports.conversations import REMOVED
 from pdfqa_core.reading.outcomes import lines_of
 from pdfqa_core.services import Services, Written
-from pdfqa_core.types import Citation, Done, Hit, Progress, Retrieved, Stored, Token, Turn
-from pdfqa_core.ui import chat_list, chat_view, downloads, rate
-from pdfqa_core.ui.chat_live import LiveTurn, Looking, chosen_hit, looked_at
-from pdfqa_core.ui.chat_parts import NO_PAGE, Parts
+from pdfqa_core.types import Citation, Done, Event, Hit, Progress, Retrieved, Rewritten, Stored, Thumb, Token, Turn
+from pdfqa_core.ui import chat_view, downloads
+from pdfqa_core.ui.chat_view import Studying
 from pdfqa_core.ui.components import (
     AT_ONCE,
     EVERY_CLICK,
@@ -26,13 +25,243 @@ from pdfqa_core.ui.components import (
     asking_page,
     clicked,
     error_html,
+    live_html,
     render,
+    switch,
 )
 from pdfqa_core.ui.documents import work_html
 from pdfqa_core.ui.page_view import empty_page, main_page, show_page
-from pdfqa_core.ui.scope import scope_choice
-from pdfqa_core.ui.session import ChatState, Session, Shown, cited, first_citation, quote_of, shown_first
-from pdfqa_core.ui.showing import Showing
+from pdfqa_core.ui.session import (
+    Added,
+    ChatState,
+    Session,
+    Showing,
+    Shown,
+    cited,
+    first_citation,
+    quote_of,
+    scope_choice,
+    shown_first,
+)
+
+# ----------------------------------------------------------------------------------------------------
+# The turn that is being answered, put together from the events of its answer.
+
+
+@dataclass(slots=True)
+class LiveTurn:
+    """What is known of the answer so far; `phase` says what is being done."""
+
+    question: str
+    searched: str
+    phase: str = "starting"
+    rewriting: str = ""
+    text: str = ""
+    hits: tuple[Hit, ...] = ()
+
+    @classmethod
+    def begin(cls, question: str) -> Self:
+        """Return the turn before anything has happened."""
+        return cls(question, question)
+
+    @classmethod
+    def of(cls, written: Written) -> Self:
+        """Return the turn as far as it is."""
+        turn = cls.begin(written.question)
+        turn.take_all(written.so_far)
+        return turn
+
+    def take_all(self, events: Iterable[Event]) -> None:
+        """Take note of several events."""
+        for event in events:
+            self.take(event)
+
+    def take(self, event: Event) -> None:
+        """Take note of an event."""
+        match event:
+            case Progress(phase=words, done=done, total=total):
+                self.phase = f"{words}: {done:,} of {total:,}" if total else words
+            case Rewritten(question=question, note=note):
+                self.searched, self.rewriting = question, note
+            case Retrieved(hits=hits):
+                self.hits = hits
+            case Token(text=piece):
+                self.text, self.phase = self.text + piece, "writing"
+
+    def html(self, *, taken_up: bool = False) -> str:
+        """Return it as the transcript shows it, see `chat_view.live_turn`."""
+        words = self.question, self.searched, self.text, self.phase, self.rewriting
+        return chat_view.live_turn(*words, taken_up=taken_up)
+
+    def broken(self) -> str:
+        """Return it as it was when something failed."""
+        return chat_view.live_turn(self.question, self.searched, self.text, "")
+
+
+def looked_at(state: ChatState, turns: Sequence[Turn], written: Written | None) -> Turn | LiveTurn | None:
+    """Return the turn whose evidence is shown: the chosen one, else one that is being answered, else the last."""
+    chosen = next((turn for turn in turns if turn.id == state.turn_id), None)
+    if chosen is None and written is not None and (live := LiveTurn.of(written)).hits:
+        return live
+    return chosen or (turns[-1] if turns else None)
+
+
+def chosen_hit(turn: Turn | LiveTurn | None, rank: int) -> Hit | None:
+    """Return the hit of this rank; the best one of a turn that is being answered where none is chosen."""
+    if isinstance(turn, LiveTurn):
+        return next((hit for hit in turn.hits if hit.rank == rank), turn.hits[0])
+    return next((hit for hit in turn.answer.hits if hit.rank == rank), None) if turn else None
+
+
+class Looking:
+    """Which passage of an answer that is being written was clicked on each page: it stays chosen when that is there."""
+
+    def __init__(self) -> None:
+        self._ranks = Showing()
+
+    def begin(self, page: str) -> None:
+        """Note that an answer begins, of which nothing was clicked."""
+        self._ranks.put(page, "")
+
+    def note(self, page: str, state: ChatState, rank: int) -> None:
+        """Note which passage was clicked, or whose page was turned; 0 is the first. Those of stored turns are not."""
+        if not state.turn_id:
+            self._ranks.put(page, str(rank))
+
+    def after(self, page: str, state: ChatState, turn: Turn, live: LiveTurn) -> ChatState:
+        """Return the state after an answer; `state` is what it would be where nothing was clicked."""
+        looking = self._ranks.of(page)
+        hit = chosen_hit(turn, int(looking) or live.hits[0].rank) if looking and live.hits else None
+        return replace(state, rank=hit.rank, citation=first_citation(turn, hit.rank)) if hit else state
+
+
+# ----------------------------------------------------------------------------------------------------
+# What the list of conversations does: open one, begin a new one, rename, delete.
+
+OPENING = ("new", "open")  # what leads to another conversation
+LONGEST_NAME = 200  # characters
+
+
+def act_on_list(services: Services, data: Click, state: ChatState, session: Session) -> tuple[ChatState, Session]:
+    """Do what a click on the list asks for; return what is open then, and what is asked about."""
+    chosen = data.get("conversation", "")
+    match data.get("action"):
+        case "new":
+            return ChatState(), replace(session, scope=())  # the choice belongs to the conversation that was left
+        case "open":
+            conversation = services.conversations.get(session.owner, chosen)
+            state = shown_first(chosen, conversation.turns[-1]) if conversation.turns else ChatState(chosen)
+            return state, replace(session, scope=conversation.document_ids)
+        case "rename":
+            services.conversations.rename(session.owner, chosen, data.get("text", "")[:LONGEST_NAME])
+        case "delete":
+            services.answering.stop(session.owner, chosen)
+            services.conversations.delete(session.owner, chosen)
+            if state.conversation_id == chosen:
+                return ChatState(), session
+    return state, session
+
+
+# ----------------------------------------------------------------------------------------------------
+# The components of the chat tab, in their places.
+
+NO_PAGE = "Choose a passage above, or a marker in an answer, to see it on its page."
+
+
+class Parts:
+    """The components of the tab, in their places."""
+
+    def __init__(self, session: gr.State) -> None:
+        self.session = session
+        self.state = gr.State(ChatState())
+        switch("chat-columns", "Conversations", "Chat", "Evidence", chosen=2)
+        with gr.Row(elem_classes=["pq-columns"], elem_id="chat-columns"):
+            with gr.Column():
+                self.conversations = live_html(elem_id="chat-conversations")
+                self.scope = gr.Dropdown(
+                    [],
+                    multiselect=True,
+                    label="Ask about",
+                    info="Documents or collections; empty: all",
+                    elem_id="chat-scope",
+                    elem_classes=["pq-field"],
+                )
+            with gr.Column():
+                with gr.Column(elem_id="chat-scroll"):
+                    self.transcript = live_html(elem_id="chat-transcript")
+                    self.live = live_html(elem_id="chat-live")
+                    self.follow_ups = live_html(elem_id="chat-follow-ups")
+                live_html(render("chat_waits"), elem_id="chat-waits")
+                with gr.Row(elem_id="chat-compose"):
+                    self.question = gr.Textbox(
+                        lines=1,
+                        max_lines=8,
+                        label="Question",
+                        show_label=False,
+                        container=False,
+                        scale=8,
+                        placeholder="Ask…",
+                        elem_id="chat-question",
+                    )
+                    self.send = gr.Button("Send", variant="primary", scale=0, elem_id="chat-send")
+                    self.reader = live_html(elem_id="chat-reader")
+                    self.stop = gr.Button(
+                        "Stop", variant="stop", scale=0, visible=False, elem_id="chat-stop", elem_classes=["pq-stop"]
+                    )
+            with gr.Column():
+                self.evidence = live_html(elem_id="chat-evidence")
+                self.page = live_html(empty_page(NO_PAGE), elem_id="chat-page")
+        self.file = gr.DownloadButton("download", elem_id="chat-file", elem_classes=["pq-offstage"])
+        self.download = live_html(elem_id="chat-download", classes="pq-offstage")
+        self.asked = gr.Button("ask", elem_id="chat-asked", elem_classes=["pq-offstage"])
+        self.follow = gr.Button("follow", elem_id="chat-follow", elem_classes=["pq-offstage"])
+
+    def everything(self) -> list[Any]:
+        """Return all of them, for events that may change any."""
+        return list(vars(self).values())
+
+
+# ----------------------------------------------------------------------------------------------------
+# What is said of an answer in the Chat tab: a thumb, and which study it goes into. The tab stays where it is.
+
+ACTIONS = ("thumb", "studies", "study", "new-study", "undo-study")
+
+
+def studying(services: Services, state: ChatState, session: Session) -> Studying:
+    """Return what the transcript shows of studies: those to choose from, or what was done."""
+    choices = services.studies.open_studies(session.owner) if state.adding else ()
+    full = len(services.studies.list(session.owner)) - len(choices) if state.adding else 0
+    return Studying(state.adding, tuple((study.id, study.name) for study in choices), state.added, full)
+
+
+def act_on_rating(services: Services, data: Click, state: ChatState, session: Session) -> ChatState:
+    """Do what a button below an answer says and return the new state of the tab."""
+    owner, turn_id = session.owner, data["turn"]
+    done, state = state.added, replace(state, adding="", added=None)
+    match data["action"]:
+        case "thumb":
+            services.conversations.set_thumb(owner, turn_id, Thumb(data["thumb"]))
+        case "studies":
+            return replace(state, adding=turn_id)
+        case "study":
+            return replace(state, added=_add(services, owner, data["study"], turn_id))
+        case "new-study":
+            study = services.studies.create_of(owner, state.conversation_id, turn_id if data["what"] == "turn" else "")
+            return replace(state, added=Added(turn_id, study.id, study.name, study.turn_ids))
+        case "undo-study" if done is not None:
+            services.studies.take_out(owner, done.study_id, done.turn_ids)
+    return state
+
+
+def _add(services: Services, owner: str, study_id: str, turn_id: str) -> Added:
+    known = next((study for study in services.studies.list(owner) if study.id == study_id), None)
+    if known is not None and turn_id in known.turn_ids:
+        return Added(turn_id, known.id, known.name)
+    study = services.studies.add(owner, study_id, turn_id)
+    return Added(turn_id, study.id, study.name, (turn_id,))
+
+
+# ----------------------------------------------------------------------------------------------------
 
 EDITING = "The question you send now replaces the last one. Press edit again to leave it as it is."
 NO_MATCH = "No sentence of these passages matches what you selected."
@@ -49,9 +278,7 @@ def build(services: Services, session: gr.State) -> Shown:
     entered = parts.question.submit(handlers.send, [parts.question, parts.state, session], **ask)
     sent = parts.send.click(handlers.send, [parts.question, parts.state, session], **ask)
     parts.stop.click(handlers.stop, [parts.state, session], None, **AT_ONCE)
-    clicked_through = parts.transcript.click(
-        handlers.transcript_clicked, [parts.state, session], **EVERY_CLICK, **ask
-    )  # fmt: skip
+    clicked_through = parts.transcript.click(handlers.transcript_clicked, [parts.state, session], **EVERY_CLICK, **ask)
     clicked_through.success(None, None, None, js="() => window.pdfqa.openWantedTab()")
     offered = parts.follow_ups.click(handlers.transcript_clicked, [parts.state, session], **ask)
     opened = parts.conversations.click(
@@ -129,9 +356,13 @@ class Handlers:
         known = [one for one in self.services.documents.list(session.owner) if one.state.usable]
         usable = [one for one in known if not scope or one.id in scope]
         return chat_view.transcript(
-            self._turns(state, session), self._names(state, session), state.turn_id, len(usable),
-            self._suggestions(session), rate.studying(self.services, state, session),
-        )  # fmt: skip
+            self._turns(state, session),
+            self._names(state, session),
+            state.turn_id,
+            len(usable),
+            self._suggestions(session),
+            studying(self.services, state, session),
+        )
 
     def _suggestions(self, session: Session) -> tuple[str, ...]:
         """Return questions to begin with: accepted ones about the documents in view, else those of the sample."""
@@ -176,15 +407,25 @@ class Handlers:
         return self._hit_page(hit, session, quote, request, filename)
 
     def _hit_page(
-        self, hit: Hit, session: Session, quote: Citation | None = None, request: Click | None = None,
+        self,
+        hit: Hit,
+        session: Session,
+        quote: Citation | None = None,
+        request: Click | None = None,
         filename: str = "",
-    ) -> str:  # fmt: skip
+    ) -> str:
         try:
             return show_page(
-                self.services, session.owner, hit.passage.document_id,
-                quote.span.page if quote else main_page(hit.passage), settings=session.settings,
-                passage=hit.passage, quote=quote, request=request, filename=filename,
-            ).html  # fmt: skip
+                self.services,
+                session.owner,
+                hit.passage.document_id,
+                quote.span.page if quote else main_page(hit.passage),
+                settings=session.settings,
+                passage=hit.passage,
+                quote=quote,
+                request=request,
+                filename=filename,
+            ).html
         except PdfQAError as error:
             return error_html(error)
 
@@ -215,16 +456,27 @@ class Handlers:
         yield from self._ask(question, ChatState(), session, request)
 
     def _ask(
-        self, question: str, state: ChatState, session: Session, request: gr.Request, *, anyway: bool = False,
+        self,
+        question: str,
+        state: ChatState,
+        session: Session,
+        request: gr.Request,
+        *,
+        anyway: bool = False,
         typed: bool = False,
-    ) -> Steps:  # fmt: skip
+    ) -> Steps:
         """Begin an answer, which goes on if the page is left, and show it; the box loses a question `typed` there."""
         live = LiveTurn.begin(question)
         try:
             written = self.services.answering.ask(
-                session.owner, question, session.settings, conversation_id=state.conversation_id,
-                document_ids=session.scope, replace_turn=state.editing, anyway=anyway,
-            )  # fmt: skip
+                session.owner,
+                question,
+                session.settings,
+                conversation_id=state.conversation_id,
+                document_ids=session.scope,
+                replace_turn=state.editing,
+                anyway=anyway,
+            )
         except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
             yield self._failed(live, error)
             return
@@ -347,8 +599,8 @@ class Handlers:
                         if isinstance(step, Progress):
                             yield {self.parts.live: work_html(step)}
                     yield self.show(state, session)
-                case action if action in rate.ACTIONS:
-                    state = rate.act(self.services, data, state, session)
+                case action if action in ACTIONS:
+                    state = act_on_rating(self.services, data, state, session)
                     yield {self.parts.state: state, self.parts.transcript: self._transcript(state, session)}
                 case "retry" | "anyway" | "edit" | "turn" | "cite" | "nearest" | "match" | "open-study":
                     yield from self._turn_clicked(data, state, session, request)
@@ -417,10 +669,10 @@ class Handlers:
                 session.owner, data.get("form", ""), [data.get("conversation", "")]
             )
             return {self.parts.file: downloads.write(file.name, file.data), self.parts.download: chat_view.download()}
-        state, session = chat_list.act(self.services, data, state, session)
+        state, session = act_on_list(self.services, data, state, session)
         self.open.put(str(request.session_hash), state.conversation_id)
         shown = self.show(state, session)
-        if data.get("action") in chat_list.OPENING:
+        if data.get("action") in OPENING:
             shown |= {self.parts.session: session, self.parts.follow_ups: ""}
         return shown
 

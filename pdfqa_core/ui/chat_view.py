@@ -36,7 +36,7 @@ from pdfqa_core.services import ConversationSummary
 from pdfqa_core.services.conversation_files import FORMS
 from pdfqa_core.types import Answer, Citation, Hit, Outcome, Support, Turn
 from pdfqa_core.ui.components import clock, day, render
-from pdfqa_core.ui.passage_text import PassagePart, passage_parts
+from pdfqa_core.ui.page_view import PassagePart, passage_parts
 from pdfqa_core.ui.session import Added
 
 Names = Mapping[str, str]  # file names by document id
@@ -234,10 +234,17 @@ def turn_view(turn: Turn, names: Names) -> TurnView:
     if not parts and not lines:
         parts = (AnswerPart("(stopped before the first word)" if answer.stopped else "—"),)
     return TurnView(
-        turn, parts, lines, told, _nearest(turn, names),
-        tuple(line for line in notes_below(answer) if line not in told), *_support(answer), _facts(answer),
-        turn_text(turn, names), turn_markdown(turn, names),
-    )  # fmt: skip
+        turn,
+        parts,
+        lines,
+        told,
+        _nearest(turn, names),
+        tuple(line for line in notes_below(answer) if line not in told),
+        *_support(answer),
+        _facts(answer),
+        turn_text(turn, names),
+        turn_markdown(turn, names),
+    )
 
 
 def _nearest(turn: Turn, names: Names) -> tuple[tuple[int, str, tuple[PassagePart, ...]], ...]:
@@ -252,9 +259,13 @@ def _nearest(turn: Turn, names: Names) -> tuple[tuple[int, str, tuple[PassagePar
 
 
 def transcript(
-    turns: Sequence[Turn], names: Names, current: str, documents: int, suggestions: Sequence[str] = (),
+    turns: Sequence[Turn],
+    names: Names,
+    current: str,
+    documents: int,
+    suggestions: Sequence[str] = (),
     studying: Studying = Studying(),
-) -> str:  # fmt: skip
+) -> str:
     """Return the finished turns, or the empty state with what to do next; `documents` counts those to ask about.
 
     `suggestions` are offered where nothing was asked yet. `studying` is shown below the turn that it is about.
@@ -277,7 +288,7 @@ def offered(questions: Sequence[str]) -> str:
 
 def live_turn(
     question: str, searched: str, text: str, phase: str, rewriting: str = "", *, taken_up: bool = False
-) -> str:  # fmt: skip
+) -> str:
     """Return the turn that is being answered. `taken_up`: the page finds it under way, and asks to be shown more."""
     turn = Turn("", 1, question, searched, Answer(text, rewriting=rewriting))
     return render(

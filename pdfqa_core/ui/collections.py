@@ -59,9 +59,13 @@ class CollectionBar:
         if not count and not collections and offer is None:
             return ""
         return render(
-            "documents_collections", collections=collections, shown=shown_collection(self.services, session),
-            count=count, offer=offer, most=MOST_OFFERED,
-        )  # fmt: skip
+            "documents_collections",
+            collections=collections,
+            shown=shown_collection(self.services, session),
+            count=count,
+            offer=offer,
+            most=MOST_OFFERED,
+        )
 
     def clicked(self, chosen: str, session: Session, event: gr.EventData) -> tuple[Session, str, str]:
         """Show a collection, make, rename or remove one, or put the chosen documents into it or take them out."""

@@ -18,9 +18,9 @@ from gradio.context import LocalContext
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from pdfqa_core.characters import clean
 from pdfqa_core.errors import PdfQAError, UsageError
-from pdfqa_core.full_disk import in_words
+from pdfqa_core.text import clean
+from pdfqa_core.whole_files import in_words
 
 # A click on anything with data-action reaches the server with all its data-* values. A click inside an element with
 # data-own (a link, a text field) does not.

@@ -13,9 +13,9 @@ import gradio as gr
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.extraction.visual import LOW_CONFIDENCE
 from pdfqa_core.ingest import Source
-from pdfqa_core.services import Batch, Notice, Preparing, Reading, Services
-from pdfqa_core.services.page_ocr import ocr_extractor
-from pdfqa_core.services.sample import sample_pdf
+from pdfqa_core.services import Batch, Notice, Preparing, Reading, Services, recipes
+from pdfqa_core.services.documents import sample_pdf
+from pdfqa_core.services.pages import ocr_extractor
 from pdfqa_core.settings import ExtractionSettings
 from pdfqa_core.types import Document, DocumentState, Progress
 from pdfqa_core.ui import overview
@@ -35,11 +35,36 @@ from pdfqa_core.ui.components import (
     switch,
     time_left,
 )
-from pdfqa_core.ui.languages import encoder_hint, language_words
 from pdfqa_core.ui.page_view import ShownPage, empty_page, show_page
-from pdfqa_core.ui.reading_form import extraction_of, reading_form
-from pdfqa_core.ui.session import OpenPage, Session, Shown
-from pdfqa_core.ui.showing import Showing
+from pdfqa_core.ui.session import OpenPage, Session, Showing, Shown, encoder_hint, language_words
+
+# ----------------------------------------------------------------------------------------------------
+# The fields of the Documents tab that say how new PDFs are read.
+
+
+def reading_form(services: Services) -> list[Any]:
+    """Return the fields, in the order that `extraction_of` takes their values."""
+    settings, extractors, ocr = services.settings.extraction, recipes.REGISTRIES["extractor"], ocr_extractor()
+    words = " · ".join(f"{name}: {extractors.words(name)}" for name in extractors.names())
+    extractor = gr.Radio(list(extractors.names()), value=settings.extractor, label="Extractor", info=words)
+    tables = gr.Checkbox(settings.tables, label="Tables", info="find tables and keep their rows and columns")
+    visual_pages = gr.Radio(
+        ["auto", "all"],
+        value=settings.visual_pages,
+        label="Pages read by OCR",
+        visible=bool(ocr),
+        info=f"of extractor {ocr}; auto: only those without usable text",
+    )
+    return [extractor, tables, visual_pages]
+
+
+def extraction_of(services: Services, extractor: str, tables: bool, visual_pages: str) -> ExtractionSettings:
+    """Return how the fields say that PDFs are read, the rest as the program's settings have it."""
+    own = services.settings
+    return own.changed("extraction", extractor=extractor, tables=tables, visual_pages=visual_pages).extraction
+
+
+# ----------------------------------------------------------------------------------------------------
 
 OFTEN, SELDOM = 1.0, 5.0  # seconds between two looks at what is prepared
 NO_PAGE = "Choose a document to see its pages here."
@@ -185,20 +210,30 @@ class Handlers:
             rows.append(replace(row, collections=names.get(one.id, ()), newer=newer.get(one.id)))
         has_sample = documents.has_sample(session.owner)
         return render(
-            "documents", rows=rows, chosen=chosen, has_sample=has_sample, narrowed=shown is not None,
-            others=len(known) - len(rows), hint=encoder_hint(self.services, session),
-        )  # fmt: skip
+            "documents",
+            rows=rows,
+            chosen=chosen,
+            has_sample=has_sample,
+            narrowed=shown is not None,
+            others=len(known) - len(rows),
+            hint=encoder_hint(self.services, session),
+        )
 
     @staticmethod
     def _row(document: Document, reading: Reading | None, passages: int, preparing: Preparing | None) -> DocumentRow:
         state = document.state
         return DocumentRow(
-            document, passages, state_words(document), _TONES.get(state, "bad"),
+            document,
+            passages,
+            state_words(document),
+            _TONES.get(state, "bad"),
             read=read_words(reading) if state.usable else "",
-            language=language_words(reading), unsure=unsure_words(reading), preparing=preparing,
+            language=language_words(reading),
+            unsure=unsure_words(reading),
+            preparing=preparing,
             ocr=bool(ocr_extractor()) and (state.usable or state is DocumentState.NO_TEXT),
             urgent=state is DocumentState.NO_TEXT or (state is DocumentState.PARTIAL and not _tried(reading)),
-        )  # fmt: skip
+        )
 
     def show(self, session: Session, chosen: str, at: OpenPage = OpenPage()) -> tuple[Any, ...]:  # noqa: B008 - frozen
         """Return table, page and password field for the chosen document."""
@@ -221,9 +256,15 @@ class Handlers:
             return ShownPage(empty_page(words), document.state is DocumentState.ENCRYPTED)
         try:
             return show_page(
-                self.services, session.owner, document.id, number, settings=session.settings, request=request,
-                compare=True, find=find,
-            )  # fmt: skip
+                self.services,
+                session.owner,
+                document.id,
+                number,
+                settings=session.settings,
+                request=request,
+                compare=True,
+                find=find,
+            )
         except PdfQAError as error:
             return ShownPage(error_html(error))
 
@@ -267,9 +308,15 @@ class Handlers:
         yield from self._ingest([source], session, extraction, again=True)
 
     def _ingest(
-        self, files: Sequence[Path | Source], session: Session, extraction: ExtractionSettings | None = None, *,
-        keep: bool = False, password: str | None = None, again: bool = False,
-    ) -> Iterator[tuple[Any, ...]]:  # fmt: skip
+        self,
+        files: Sequence[Path | Source],
+        session: Session,
+        extraction: ExtractionSettings | None = None,
+        *,
+        keep: bool = False,
+        password: str | None = None,
+        again: bool = False,
+    ) -> Iterator[tuple[Any, ...]]:
         """Begin to read files and show how far that is; it goes on where nobody looks any more.
 
         The last one is opened, unless a person opens another meanwhile or turns a page. Fields are emptied once, at the
@@ -281,9 +328,13 @@ class Handlers:
         typed: Any = ""
         try:
             batch = self.services.jobs.begin(
-                session.owner, files, keep=keep, password=password, again=again,
+                session.owner,
+                files,
+                keep=keep,
+                password=password,
+                again=again,
                 extraction=extraction or self.services.settings.extraction,
-            )  # fmt: skip
+            )
             for event in self.services.jobs.follow(batch):
                 untouched, table = self.below.times(asking) == before, gr.skip()
                 if isinstance(event, Document):
@@ -368,8 +419,9 @@ class Handlers:
         under_way = [batch for batch in batches if not batch.done]
         told = Told(
             tuple(f"{key} {preparing_words(state)}" for key, state in sorted(states.items())),
-            tuple(len(batch.documents) for batch in batches), bool(under_way),
-        )  # fmt: skip
+            tuple(len(batch.documents) for batch in batches),
+            bool(under_way),
+        )
         work: Any = gr.skip()
         if under_way:
             work = "".join(map(batch_html, under_way))
@@ -408,9 +460,11 @@ def build(services: Services, session: gr.State) -> Shown:
     with gr.Row(elem_classes=["pq-columns"], elem_id="documents-columns"):
         with gr.Column():
             upload = gr.File(
-                label="Drop PDFs here, or click to choose", file_count="multiple", height=112,
+                label="Drop PDFs here, or click to choose",
+                file_count="multiple",
+                height=112,
                 elem_id="documents-upload",
-            )  # fmt: skip
+            )
             live_html(render("add_folder"))
             with gr.Accordion("More: how PDFs are read", open=False, elem_id="documents-more"):
                 form = reading_form(services)

@@ -9,11 +9,11 @@ import gradio as gr
 
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.models import Changes
-from pdfqa_core.models.encoder_files import title_of_encoder
+from pdfqa_core.models.files import title_of_encoder
 from pdfqa_core.models.trained import SETTING
 from pdfqa_core.services import Services
 from pdfqa_core.ui.components import AT_ONCE, clicked, error_html, live_html, render
-from pdfqa_core.ui.downloading import BUSY, CALM, download_words
+from pdfqa_core.ui.downloads import BUSY, CALM, download_words
 from pdfqa_core.ui.recipe import Place
 from pdfqa_core.ui.session import Session
 
@@ -25,11 +25,16 @@ def cards_html(services: Services, session: Session) -> str:
     files = services.models.files.encoders
     trained = files.trained()
     return render(
-        "models_encoders", files=files.all(), trained=trained, trained_names=[one.name for one in trained],
-        used=session.settings.retrieval.embedding_model, bundled=BUNDLED,
+        "models_encoders",
+        files=files.all(),
+        trained=trained,
+        trained_names=[one.name for one in trained],
+        used=session.settings.retrieval.embedding_model,
+        bundled=BUNDLED,
         downloads={one.entry.name: files.downloads.get(one.entry.name) for one in files.all()},
-        download_words=download_words, demo=services.models.demo,
-    )  # fmt: skip
+        download_words=download_words,
+        demo=services.models.demo,
+    )
 
 
 def known_models(services: Services) -> dict[Place, list[tuple[str, str]]]:

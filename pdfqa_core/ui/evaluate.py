@@ -2,28 +2,80 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import gradio as gr
 
-from pdfqa_core.protocols.retrieval import DEPTH
-from pdfqa_core.protocols.retrieval_template import TEMPLATE, template
+from pdfqa_core.errors import UsageError
+from pdfqa_core.exports.evaluation_files import trec_files
+from pdfqa_core.exports.figure import figure
+from pdfqa_core.exports.frames import items_frame, write_frame
+from pdfqa_core.exports.report import report_html, table_latex
+from pdfqa_core.exports.runs import write_results
+from pdfqa_core.protocols.retrieval import DEPTH, TEMPLATE, template
 from pdfqa_core.services import Services
-from pdfqa_core.services.strategies import names as strategies
+from pdfqa_core.services.recipes import names as strategies
 from pdfqa_core.services.systems import grid
 from pdfqa_core.types import Progress
 from pdfqa_core.ui import downloads, evaluate_runs
 from pdfqa_core.ui.components import AT_ONCE, QUIET, error_html, live_html, switch
 from pdfqa_core.ui.documents import work_html
-from pdfqa_core.ui.evaluate_data import Upload, file_field, template_button
-from pdfqa_core.ui.evaluate_files import FILES, download
-from pdfqa_core.ui.evaluate_results import FILTERS, Results
-from pdfqa_core.ui.evaluate_runs_setup import WHAT
-from pdfqa_core.ui.evaluate_setup import OWN_FILE, SOURCES, Setup, finders
+from pdfqa_core.ui.evaluate_results import FILTERS, SHOWN, Results
+from pdfqa_core.ui.evaluate_runs_form import WHAT
+from pdfqa_core.ui.evaluate_setup import OWN_FILE, SOURCES, Setup, Upload, file_field, finders, template_button
 from pdfqa_core.ui.roles import check_models
 from pdfqa_core.ui.session import EvaluateState, Session, Shown
+
+# ----------------------------------------------------------------------------------------------------
+# Files of the Evaluate tab: what the buttons above the questions give to the browser.
+
+FILES = {
+    "html": ("HTML report", "retrieval.html"), "csv": ("CSV", "retrieval.csv"),
+    "parquet": ("Parquet", "retrieval.parquet"), "latex": ("LaTeX", "retrieval.tex"),
+    "figure": ("Figure", "retrieval.pdf"), "json": ("JSON", "retrieval.json"), "trec": ("TREC runs", "trec.zip"),
+}  # fmt: skip
+
+
+def download(services: Services, kind: str, state: EvaluateState, session: Session) -> str:
+    """Return the path of a file of the shown evaluation; `kind` is one of FILES."""
+    if not state.evaluation:
+        raise UsageError("There is nothing to download yet.", "Evaluate first.")
+    return downloads.write(FILES[kind][1], _made(services, kind, state, session.owner))
+
+
+def _made(services: Services, kind: str, state: EvaluateState, owner: str) -> bytes:
+    evaluation = replace(services.evaluation.get(owner, state.evaluation), measures=SHOWN)
+    comparison = services.evaluation.compared(owner, state.evaluation, SHOWN, state.baseline)
+    match kind:
+        case "html":
+            return report_html(evaluation, comparison)
+        case "latex":
+            return table_latex(evaluation, comparison)
+        case "figure":
+            return figure(evaluation, comparison, "pdf")
+        case "json":
+            return write_results(evaluation, comparison)
+        case "trec":
+            rankings = services.evaluation.rankings(owner, state.evaluation)
+            systems = [system.name for system in evaluation.systems]
+            return _zipped(trec_files(rankings, systems, services.documents.filenames(owner)))
+    return write_frame(items_frame(evaluation), kind)
+
+
+def _zipped(files: dict[str, bytes]) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return packed.getvalue()
+
+
+# ----------------------------------------------------------------------------------------------------
 
 FETCH = "() => window.pdfqa.fetch('evaluate-download')"
 
@@ -37,9 +89,16 @@ class Tab:
         self.results = Results(services)
 
     def evaluate(
-        self, source: str, upload: Upload, chunkers: Sequence[str], retrievers: Sequence[str], baseline: str,
-        session: Session, state: EvaluateState, request: gr.Request,
-    ) -> Iterator[tuple[Any, ...]]:  # fmt: skip
+        self,
+        source: str,
+        upload: Upload,
+        chunkers: Sequence[str],
+        retrievers: Sequence[str],
+        baseline: str,
+        session: Session,
+        state: EvaluateState,
+        request: gr.Request,
+    ) -> Iterator[tuple[Any, ...]]:
         """Measure the systems, with progress; Stop keeps nothing of an unfinished evaluation."""
         still = [gr.skip()] * 8
         message = ""
@@ -69,9 +128,15 @@ class Tab:
         self.services.tasks.stop(self._key(request))
 
     def show(
-        self, source: str, upload: Upload, chunkers: Sequence[str], retrievers: Sequence[str], baseline: str,
-        session: Session, state: EvaluateState,
-    ) -> tuple[Any, ...]:  # fmt: skip
+        self,
+        source: str,
+        upload: Upload,
+        chunkers: Sequence[str],
+        retrievers: Sequence[str],
+        baseline: str,
+        session: Session,
+        state: EvaluateState,
+    ) -> tuple[Any, ...]:
         """Fill the tab; a page that still shows what it was built with gets the choices of the last visit."""
         fields: tuple[Any, ...] = (gr.skip(),) * 4
         shown = (source, list(chunkers), list(retrievers))
@@ -114,9 +179,7 @@ def build(services: Services, session: gr.State) -> Shown:
     def show(*inputs: Any) -> tuple[Any, ...]:
         return (*found.handler(*inputs[:first]), *runs.handler(*inputs[first:]))
 
-    return Shown(
-        show, [*found.inputs, *runs.inputs], [*found.outputs, *runs.outputs], states=found.states
-    )  # fmt: skip
+    return Shown(show, [*found.inputs, *runs.inputs], [*found.outputs, *runs.outputs], states=found.states)
 
 
 def _turned(own: str, chosen: str) -> tuple[Any, ...]:
@@ -140,13 +203,18 @@ def build_retrieval(services: Services, session: gr.State) -> tuple[Shown, gr.Ra
             blank = template_button("evaluate-template")
             known = live_html(elem_id="evaluate-questions")
             chunkers = gr.CheckboxGroup(
-                list(strategies("chunker")), value=setup.defaults[1], label="Passages by",
+                list(strategies("chunker")),
+                value=setup.defaults[1],
+                label="Passages by",
                 elem_id="evaluate-chunkers",
-            )  # fmt: skip
+            )
             retrievers = gr.CheckboxGroup(
-                finders(services), value=setup.defaults[2], label="Found by",
-                info="a retriever, or one with a model that was trained here", elem_id="evaluate-retrievers",
-            )  # fmt: skip
+                finders(services),
+                value=setup.defaults[2],
+                label="Found by",
+                info="a retriever, or one with a model that was trained here",
+                elem_id="evaluate-retrievers",
+            )
             systems = live_html(elem_id="evaluate-systems")
             baseline = gr.Dropdown([], label="Compare with", elem_id="evaluate-baseline")
             work = live_html(elem_id="evaluate-work")
@@ -157,10 +225,20 @@ def build_retrieval(services: Services, session: gr.State) -> tuple[Shown, gr.Ra
             earlier = gr.Dropdown([], label="Evaluation", visible=False, elem_id="evaluate-earlier")
             table = live_html(elem_id="evaluate-results")
             plot = gr.LinePlot(
-                None, x="k", y="HR@k", color="System", x_lim=[0, DEPTH], y_lim=[0, 1], height=260, visible=False,
-                title="Questions whose gold is among the first k", x_title="k (passages)", y_title="HR@k",
-                elem_id="evaluate-plot", buttons=[],
-            )  # fmt: skip
+                None,
+                x="k",
+                y="HR@k",
+                color="System",
+                x_lim=[0, DEPTH],
+                y_lim=[0, 1],
+                height=260,
+                visible=False,
+                title="Questions whose gold is among the first k",
+                x_title="k (passages)",
+                y_title="HR@k",
+                elem_id="evaluate-plot",
+                buttons=[],
+            )
             with gr.Column(visible=False) as tools:
                 with gr.Row():
                     buttons = {
@@ -198,11 +276,13 @@ def build_retrieval(services: Services, session: gr.State) -> tuple[Shown, gr.Ra
     _wire_files(services, file, blank, buttons, [state, session])
     return (
         Shown(
-            tab.show, [source, upload, *chosen, state],
-            [source, upload, chunkers, retrievers, known, systems, baseline, *shown], states=[state],
+            tab.show,
+            [source, upload, *chosen, state],
+            [source, upload, chunkers, retrievers, known, systems, baseline, *shown],
+            states=[state],
         ),
         what,
-    )  # fmt: skip
+    )
 
 
 def _wire_files(

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import json
+import zipfile
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -9,22 +13,25 @@ from typing import Any
 
 import gradio as gr
 
-from pdfqa_core.errors import PdfQAError
+from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.evaluation_types import Run, RunState
-from pdfqa_core.protocols.gold.columns import TEMPLATE, template
+from pdfqa_core.exports.figure import figure
+from pdfqa_core.exports.frames import items_frame, write_frame
+from pdfqa_core.exports.report import methods_text, report_html, table_latex
+from pdfqa_core.exports.runs import charts_figure, drawable, results_object, with_answers
+from pdfqa_core.metrics.comparison import Comparison, compare
+from pdfqa_core.protocols.gold.rows import TEMPLATE, template
+from pdfqa_core.protocols.study_definition import PRESETS
 from pdfqa_core.services import Services
+from pdfqa_core.services.run_export import answer_files
 from pdfqa_core.types import Progress
 from pdfqa_core.ui import downloads
-from pdfqa_core.ui.components import AT_ONCE, QUIET, clicked, error_html, live_html, render, switch
+from pdfqa_core.ui.components import AT_ONCE, QUIET, clicked, error_html, live_html, plural, render, switch
 from pdfqa_core.ui.documents import work_html
-from pdfqa_core.ui.evaluate_runs_charts import Charts
-from pdfqa_core.ui.evaluate_runs_files import FILES, download
-from pdfqa_core.ui.evaluate_runs_form import Form
-from pdfqa_core.ui.evaluate_runs_rate import Rate
-from pdfqa_core.ui.evaluate_runs_results import ANY, EVERY, RunResults, RunsState
-from pdfqa_core.ui.evaluate_runs_setup import (
+from pdfqa_core.ui.evaluate_runs_form import (
     TICK,
     Fields,
+    Form,
     described,
     installed,
     of_protocol,
@@ -34,17 +41,193 @@ from pdfqa_core.ui.evaluate_runs_setup import (
     suited,
 )
 from pdfqa_core.ui.evaluate_runs_view import (
+    ANY,
+    EVERY,
     FILTERS_OF_ONE,
     RIGHT_WORDS,
+    RunResults,
+    RunsState,
     paused_words,
     run_rows,
     so_far_rows,
     steps_of,
+    wanted_items,
 )
 from pdfqa_core.ui.evaluate_setup import OWN_FILE, finders
 from pdfqa_core.ui.page_view import show_page
 from pdfqa_core.ui.roles import check_models, may_choose_models
 from pdfqa_core.ui.session import Session
+
+# ----------------------------------------------------------------------------------------------------
+# Files of a run: what the buttons below its table give to the browser.
+
+FILES = {
+    "html": ("HTML report", "run.html"), "charts": ("Charts", "charts.pdf"), "figure": ("Figure", "figure.pdf"),
+    "csv": ("CSV", "run.csv"), "parquet": ("Parquet", "run.parquet"), "latex": ("LaTeX", "run.tex"),
+    "json": ("JSON", "run.json"), "answers": ("Answers", "answers.zip"), "methods": ("Methods", "methods.md"),
+    "zip": ("Whole run", "run.zip"),
+}  # fmt: skip
+
+
+def download(services: Services, kind: str, owner: str, state: RunsState) -> str:
+    """Return the path of a file of the shown runs; `kind` is one of FILES.
+
+    Answers, methods and the ZIP are of the chosen run alone, all else of those beside it too.
+    """
+    run = services.runs.get(owner, state.run) if state.run else None
+    if run is None or run.results is None:
+        raise UsageError("There is nothing to download yet.", "Start a run and let it finish.")
+    return downloads.write(FILES[kind][1], _made(services, kind, owner, run, state))
+
+
+def _made(services: Services, kind: str, owner: str, run: Run, state: RunsState) -> bytes:
+    results = services.runs_together.evaluation(owner, state.runs)
+
+    def compared() -> Comparison:
+        return compare(results, baseline=state.baseline)
+
+    def answers() -> bytes:
+        cases = services.runs.cases(owner, run.plan)
+        return _zipped(answer_files(run, cases, services.runs.predictions(owner, run.id)))
+
+    def everything() -> bytes:
+        predictions = services.runs_together.predictions(owner, state.runs)
+        found = with_answers(results_object(results, compared()), run.id, predictions, {})
+        return json.dumps(found, ensure_ascii=False, indent=1).encode("utf-8", "replace")
+
+    makers: Mapping[str, Callable[[], bytes]] = {
+        "html": lambda: report_html(results, compared()),
+        "charts": lambda: charts_figure(results, "pdf", state.sort if state.sort in drawable(results) else ""),
+        "figure": lambda: figure(results, compared(), "pdf"),
+        "csv": lambda: write_frame(items_frame(results)),
+        "parquet": lambda: write_frame(items_frame(results), "parquet"),
+        "latex": lambda: table_latex(results, compared()),
+        "json": everything,
+        "answers": answers,
+        "methods": lambda: methods_text(run).encode("utf-8", "replace"),
+        "zip": lambda: services.run_copies.file(owner, run.id),
+    }
+    return makers[kind]()
+
+
+def _zipped(files: dict[str, bytes]) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return packed.getvalue()
+
+
+# ----------------------------------------------------------------------------------------------------
+# *Rate these*: makes a study of the questions that the Evaluate tab shows of a run.
+
+ASKED = ("answers", "rag", "pairwise")  # those that need no rewriting
+
+
+class Rate:
+    """The components: a fold with how many are drawn, by which seed, and what is asked."""
+
+    def __init__(self, results: RunResults) -> None:
+        self._results = results
+        with gr.Accordion("Rate these", open=False, elem_id="runs-rate"):
+            with gr.Row():
+                self.name = gr.Textbox(
+                    label="Name of the study",
+                    max_length=120,
+                    placeholder="that of the run",
+                    min_width=160,
+                    elem_id="runs-rate-name",
+                )
+                self.preset = gr.Dropdown(
+                    [(f"{PRESETS[one].title}: {PRESETS[one].words}", one) for one in ASKED],
+                    value=ASKED[0],
+                    label="What is asked",
+                    min_width=160,
+                    elem_id="runs-rate-preset",
+                )
+            with gr.Row():
+                self.n = gr.Number(
+                    0, label="How many are drawn (0: all)", precision=0, minimum=0, min_width=120, elem_id="runs-rate-n"
+                )
+                self.seed = gr.Number(1, label="Seed: the same draws the same", precision=0, min_width=120)
+            self.make = gr.Button(
+                "Make a study of the questions shown below", size="sm", elem_id="runs-rate-make", scale=0
+            )
+            self.said = live_html(elem_id="runs-rate-said")
+
+    def wire(self, state: gr.State, session: gr.State) -> None:
+        """Make the study when the button is pressed."""
+        self.make.click(self._made, [self.name, self.preset, self.n, self.seed, state, session], self.said, **QUIET)
+
+    def _made(
+        self, name: str, preset: str, n: float | None, seed: float | None, state: RunsState, session: Session
+    ) -> str:
+        services = self._results.services
+        try:
+            run = services.runs.get(session.owner, state.run)
+            evaluation = self._results.evaluation(state, session)
+            measure = state.sort or evaluation.measures[0]
+            items = evaluation.systems[0].items
+            chosen = [items[place].id for place in wanted_items(evaluation, measure, state.wanted)]
+            if not chosen:
+                raise PdfQAError("No question is shown, so there is nothing to rate.", "Show other questions.")
+            study = services.run_studies.make(
+                session.owner,
+                name.strip() or run.name,
+                state.runs,
+                item_ids=chosen,
+                systems=(state.baseline, state.other) if state.other else (),
+                n=max(0, int(n or 0)),
+                seed=int(seed or 0),
+                preset=preset,
+            )
+        except PdfQAError as error:
+            return error_html(error)
+        return render(
+            "said",
+            text=f"“{study.name}” is made, with {plural(len(study.turn_ids), 'item')} of "
+            f"{plural(len(chosen), 'question')}; who rates does not see which system answered. It is on the Annotate "
+            "tab.",
+        )
+
+
+# ----------------------------------------------------------------------------------------------------
+# The charts of a run on the Evaluate tab: drawn when they are unfolded, for they take a while.
+
+
+class Charts:
+    """The components: a fold, what is drawn against what, the charts."""
+
+    def __init__(self, results: RunResults) -> None:
+        self._results = results
+        self.opened = gr.State(False)
+        with gr.Accordion("Charts", open=False, elem_id="runs-charts-fold") as self.fold:
+            with gr.Row():
+                self.measure = gr.Dropdown([], label="Measure", elem_id="runs-chart-measure", min_width=140)
+                self.against = gr.Dropdown([], label="Drawn against", elem_id="runs-chart-against", min_width=140)
+            self.charts = live_html(elem_id="runs-charts-drawn")
+
+    def wire(self, state: gr.State, session: gr.State) -> None:
+        """Draw when the fold is opened, and again when something else is shown."""
+        drawn: dict[str, Any] = {
+            "inputs": [self.opened, self.measure, self.against, state, session],
+            "outputs": [self.opened, self.measure, self.against, self.charts],
+            **QUIET,
+        }
+        self.fold.expand(partial(self._draw, opening=True), **drawn)
+        self.fold.collapse(lambda: False, None, self.opened, **QUIET)
+        for changed in (state.change, self.measure.input, self.against.input):
+            changed(self._draw, **drawn)
+
+    def _draw(
+        self, opened: bool, measure: str, against: str, state: RunsState, session: Session, *, opening: bool = False
+    ) -> tuple[Any, ...]:
+        if not opened and not opening:
+            return (gr.skip(),) * 4
+        return True, *self._results.charts(state, session, measure or "", against or "")
+
+
+# ----------------------------------------------------------------------------------------------------
 
 STRATEGIES = (
     "evidence", "retrievers", "chunkers", "readers", "models", "extractors", "rewriters", "histories", "repeats",
@@ -77,10 +260,15 @@ class Tab:
             return listed, self._open(run, going, session), gr.Column(visible=False), *blank, "", "", "", state
         state, others, evaluation = self.results.settled(state, session)
         return (
-            listed, self.results.table(run, evaluation, state, session.owner), gr.Column(visible=True),
-            *self.results.choices(state, others, evaluation), self.results.items(evaluation, state),
-            self.results.item(evaluation, state, session), gr.skip() if state.item else "", state,
-        )  # fmt: skip
+            listed,
+            self.results.table(run, evaluation, state, session.owner),
+            gr.Column(visible=True),
+            *self.results.choices(state, others, evaluation),
+            self.results.items(evaluation, state),
+            self.results.item(evaluation, state, session),
+            gr.skip() if state.item else "",
+            state,
+        )
 
     def _open(self, run: Run, going: str, session: Session) -> str:
         """Return what there is to say of a run without scores."""
@@ -89,8 +277,13 @@ class Tab:
         rows = self.services.run_progress.of(session.owner, run.id)
         measures, listed = so_far_rows(rows)
         return render(
-            "evaluate_run_open", run=run, said=said, going=going == run.id, measures=measures, rows=listed,
-        )  # fmt: skip
+            "evaluate_run_open",
+            run=run,
+            said=said,
+            going=going == run.id,
+            measures=measures,
+            rows=listed,
+        )
 
     # ------------------------------------------------------------ the left column
 
@@ -208,9 +401,13 @@ class Tab:
     ) -> tuple[Any, ...]:
         """Put runs beside each other, compare with another system, or show some of the questions."""
         state = replace(
-            state, beside=tuple(beside or ()), baseline=baseline or "", only=only,
-            part="" if part == EVERY else part or "", other="" if other == ANY else other or "",
-        )  # fmt: skip
+            state,
+            beside=tuple(beside or ()),
+            baseline=baseline or "",
+            only=only,
+            part="" if part == EVERY else part or "",
+            other="" if other == ANY else other or "",
+        )
         return self.shown(state, session)
 
     def item_clicked(self, state: RunsState, session: Session, event: gr.EventData) -> tuple[Any, ...]:
@@ -273,9 +470,12 @@ def build(services: Services, session: gr.State) -> Part:
                     part = gr.Dropdown([EVERY], value=EVERY, label="Of", elem_id="runs-part")
                 charts, rate = Charts(tab.results), Rate(tab.results)
                 only = gr.Radio(
-                    list(FILTERS_OF_ONE.items()), value="all", label="Show questions", elem_id="runs-only",
+                    list(FILTERS_OF_ONE.items()),
+                    value="all",
+                    label="Show questions",
+                    elem_id="runs-only",
                     info=RIGHT_WORDS,
-                )  # fmt: skip
+                )
             file = gr.DownloadButton("download", elem_id="runs-download", elem_classes=["pq-offstage"])
             items = live_html(elem_id="runs-items")
         with gr.Column(scale=3):
@@ -315,9 +515,11 @@ def _wire_set_up(tab: Tab, left: Fields, form: list[Any]) -> None:
     last: dict[str, Any] = {"trigger_mode": "always_last"}  # hands are quicker than answers
     suited_now = {"fn": tab.suited, "inputs": form, "outputs": left.field("evidence"), **QUIET}
     source.change(
-        lambda s: (gr.File(visible=s == OWN_FILE), gr.Button(visible=s == OWN_FILE)), source, [upload, left.template],
+        lambda s: (gr.File(visible=s == OWN_FILE), gr.Button(visible=s == OWN_FILE)),
+        source,
+        [upload, left.template],
         **AT_ONCE,
-    )  # fmt: skip
+    )
     for event in (source.change, upload.upload, upload.clear, upload.delete):
         brought = event(offered, [source, upload], [left.fold, *left.columns], **QUIET)
         brought.then(**suited_now).then(**described_now)

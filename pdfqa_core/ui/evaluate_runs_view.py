@@ -5,18 +5,77 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
+from typing import Any
 
-from pdfqa_core.evaluation_types import Evaluation, Prediction, RunState, RunSummary, ScoredItem
-from pdfqa_core.exports.table import measure_of
-from pdfqa_core.metrics.comparison import Cell, Comparison, latency
-from pdfqa_core.metrics.groups import ItemGroup
-from pdfqa_core.metrics.insufficient_context import PHRASE
-from pdfqa_core.metrics.normalisation import answer_tokens, normalise_answer
+import gradio as gr
+from markupsafe import Markup
+
+from pdfqa_core.evaluation_types import Evaluation, Prediction, Run, RunState, RunSummary, ScoredItem
+from pdfqa_core.exports.insights import guide, insights, successes
+from pdfqa_core.exports.report import deviations_of
+from pdfqa_core.exports.runs import chart_panels, drawable
+from pdfqa_core.exports.table import measure_of, spread_text
+from pdfqa_core.metrics.comparison import TURN, TYPE, Cell, Comparison, ItemGroup, compare, grouped, latency, spreads
+from pdfqa_core.metrics.rag import PHRASE
+from pdfqa_core.metrics.short_answers import answer_tokens, normalise_answer
+from pdfqa_core.reading.answerability import RefusalCurve, refusal_curves
 from pdfqa_core.reading.outcomes import nothing_words
-from pdfqa_core.services.run_progress import SoFar
+from pdfqa_core.services import Services
+from pdfqa_core.services.runs import SoFar
 from pdfqa_core.types import Answer, Hit, Passage, Progress
-from pdfqa_core.ui.components import day, plural
-from pdfqa_core.ui.evaluate_view import ShownCell
+from pdfqa_core.ui.components import day, plural, render
+from pdfqa_core.ui.evaluate_results import ShownCell
+from pdfqa_core.ui.session import Session
+
+# ----------------------------------------------------------------------------------------------------
+# The chart beside the setting "Evidence needed": precision and recall of refusals at every threshold, as SVG.
+
+WIDTH, HEIGHT = 320.0, 190.0  # of the plot, in the units of the SVG
+LOWEST = 0.4  # precision at the bottom of the plot
+TICKS = 5
+
+
+def refusal_chart(refusal: str, threshold: float) -> str:
+    """Return the measured curves of a way to refuse with the threshold marked, and what it means in words."""
+    curves = refusal_curves(refusal)
+    return render(
+        "refusal_curve",
+        refusal=refusal,
+        curves=[_drawn(curve, threshold) for curve in curves],
+        threshold=f"{threshold:.2f}",
+        asked=sorted({curve.model for curve in curves if curve.model}),
+        measured=max((curve.measured for curve in curves), default=""),
+        xs=[(_x(n / TICKS), f"{100 * n // TICKS}") for n in range(TICKS + 1)],
+        ys=[(_y(n / 10), f"{10 * n}") for n in range(4, 11, 2)],
+        width=WIDTH,
+        height=HEIGHT,
+    )
+
+
+def _x(recall: float) -> float:
+    return round(WIDTH * recall, 1)
+
+
+def _y(precision: float) -> float:
+    return round(HEIGHT * (1 - max(0.0, precision - LOWEST) / (1 - LOWEST)), 1)
+
+
+def _drawn(curve: RefusalCurve, threshold: float) -> dict[str, Any]:
+    precision, asked = curve.precision(threshold), curve.answerable + curve.unanswerable
+    words = (
+        f"turns away {curve.recall(threshold):.0%} of the questions that cannot be answered, and "
+        f"{curve.lost(threshold):.0%} of those that can ({curve.dataset}, {asked} questions)"
+    )
+    point = None if precision is None else (_x(curve.recall(threshold)), _y(precision))
+    return {"line": _line(curve.points()), "point": point, "words": words.replace("%", " %")}
+
+
+def _line(points: Sequence[tuple[float, float]]) -> str:
+    return " ".join(f"{_x(recall)},{_y(precision)}" for recall, precision in points)
+
+
+# ----------------------------------------------------------------------------------------------------
 
 # Which questions are shown: by how a system did against the baseline, and by how it did where there is no other.
 FILTERS = {
@@ -108,11 +167,17 @@ def run_rows(runs: Sequence[RunSummary], chosen: str, going: str) -> tuple[RunRo
     runs = [replace(one, state=RunState.RUNNING) if one.id == going else one for one in runs]
     return tuple(
         RunRow(
-            one.id, one.name, one.protocol, state_words(one), _when(one.created_at),
-            one.id == chosen, one.state in (RunState.STOPPED, RunState.FAILED), one.failed,
+            one.id,
+            one.name,
+            one.protocol,
+            state_words(one),
+            _when(one.created_at),
+            one.id == chosen,
+            one.state in (RunState.STOPPED, RunState.FAILED),
+            one.failed,
         )
         for one in runs
-    )  # fmt: skip
+    )
 
 
 def _when(moment: datetime) -> str:
@@ -212,10 +277,12 @@ def result_rows(evaluation: Evaluation, comparison: Comparison, sort: str) -> tu
         cells = comparison.cells[system.name]
         spent = latency(system)
         row = ResultRow(
-            number, system.name, system.name == comparison.baseline,
+            number,
+            system.name,
+            system.name == comparison.baseline,
             tuple(cell_of(cells[name], name) for name in comparison.measures),
             seconds_words(spent[0]) if spent else "",
-        )  # fmt: skip
+        )
         mean = cells[sort].summary.mean if sort in cells else None
         rows.append((-1.0 if mean is None else mean, row))
     if sort in comparison.measures:
@@ -255,9 +322,13 @@ def _fits(item: ScoredItem, base: ScoredItem, measure: str, only: str) -> bool:
         return False
     own, its = is_right(item, measure), is_right(base, measure)
     return {
-        "better": value > other, "worse": value < other, "won": own and not its, "lost": its and not own,
-        "right": own, "wrong": not own,
-    }.get(only, False)  # fmt: skip
+        "better": value > other,
+        "worse": value < other,
+        "won": own and not its,
+        "lost": its and not own,
+        "right": own,
+        "wrong": not own,
+    }.get(only, False)
 
 
 def is_right(item: ScoredItem, measure: str) -> bool:
@@ -297,15 +368,18 @@ def _value(value: float | None, base: float | None, own: bool) -> tuple[str, str
 
 
 def answers_of(
-    evaluation: Evaluation, predictions: Mapping[tuple[str, str], Prediction], item_id: str,
+    evaluation: Evaluation,
+    predictions: Mapping[tuple[str, str], Prediction],
+    item_id: str,
     filenames: Mapping[str, str],
-) -> tuple[ShownAnswer, ...]:  # fmt: skip
+) -> tuple[ShownAnswer, ...]:
     """Return every system's answer to one question."""
     found = []
     said = {
-        system.name: normalise_answer(one.answer).split() for system in evaluation.systems
+        system.name: normalise_answer(one.answer).split()
+        for system in evaluation.systems
         if (one := predictions.get((system.name, item_id))) is not None and not one.failed
-    }  # fmt: skip
+    }
     first, second = (*said, "", "")[:2]
     for system in evaluation.systems:
         item = next((one for one in system.items if one.id == item_id), None)
@@ -319,29 +393,38 @@ def answers_of(
         }
         evidence = tuple(
             (
-                f"{name}, p. {one.page}" if (name := filenames.get(one.document_id, "")) else one.id, one.text,
-                one.document_id if one.document_id in filenames else "", one.page,
+                f"{name}, p. {one.page}" if (name := filenames.get(one.document_id, "")) else one.id,
+                one.text,
+                one.document_id if one.document_id in filenames else "",
+                one.page,
                 (name or one.id, one.page) in cited,
             )
             for one in prediction.evidence
-        )  # fmt: skip
+        )
         scores = tuple(
             (measure_of(name).pretty_name, "–" if (value := item.metrics.get(name)) is None else f"{value:.2f}")
-            for name in evaluation.measures if name in item.metrics
-        )  # fmt: skip
+            for name in evaluation.measures
+            if name in item.metrics
+        )
         refusal, notes = refusal_of(prediction)
         words = ((refusal, ""),) if refusal else marked(prediction.answer, gold, said.get(beside))
         refused, lines = prediction.refused or bool(refusal), prediction.quote if prediction.perhaps else None
         quoted = f"“{' '.join(lines.quote.split())}” ({lines.filename}, p. {lines.page})" if lines else ""
         found.append(
             ShownAnswer(
-                system.name, words, scores, "refused" if refused else "perhaps" if prediction.perhaps else "",
+                system.name,
+                words,
+                scores,
+                "refused" if refused else "perhaps" if prediction.perhaps else "",
                 quoted if lines and lines.quote.split() != prediction.answer.split() else "",
-                prediction.error, prediction.hint,
-                prediction.asked if prediction.asked != item.texts.get("question") else "", evidence,
-                seconds_words(prediction.seconds) if prediction.seconds is not None else "", notes,
+                prediction.error,
+                prediction.hint,
+                prediction.asked if prediction.asked != item.texts.get("question") else "",
+                evidence,
+                seconds_words(prediction.seconds) if prediction.seconds is not None else "",
+                notes,
             )
-        )  # fmt: skip
+        )
     return tuple(found)
 
 
@@ -381,3 +464,195 @@ def group_rows(
         (group.value, group.n, tuple(cell_of(group.cells[name][measure], measure) for name in names))
         for group in groups
     )
+
+
+# ----------------------------------------------------------------------------------------------------
+# The results of a run, or of several beside each other: table, charts, questions, and one question's answers.
+
+EVERY = "all questions"
+ANY = "any system"
+AGAINST = "how the system, or any of them, did against the one compared with"
+
+
+@dataclass(frozen=True, slots=True)
+class RunsState:
+    """The shown run and those beside it, what its systems are compared with, the order of the table, the open question.
+
+    `only`, `part` and `other` choose the questions: how a system (`other`, empty: any) did against the baseline, and
+    turn or type.
+    """
+
+    run: str = ""
+    beside: tuple[str, ...] = ()
+    baseline: str = ""
+    sort: str = ""
+    only: str = "all"
+    part: str = ""
+    other: str = ""
+    item: str = ""
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """The shown runs."""
+        return (self.run, *self.beside)
+
+    @property
+    def wanted(self) -> Wanted:
+        """Which questions are shown."""
+        return Wanted(self.baseline, self.only, self.part, self.other)
+
+
+class RunResults:
+    """What is shown of runs that have scores; comparisons and charts are kept, for they take a while."""
+
+    def __init__(self, services: Services) -> None:
+        self.services = services
+        self._compared = lru_cache(maxsize=32)(self._compare)
+        self._charted = lru_cache(maxsize=16)(self._chart)
+
+    def evaluation(self, state: RunsState, session: Session) -> Evaluation:
+        """Return the scores of the shown runs. Raises UsageError where one has none."""
+        return self.services.runs_together.evaluation(session.owner, state.runs)
+
+    def settled(self, state: RunsState, session: Session) -> tuple[RunsState, dict[str, str], Evaluation]:
+        """Return the state without choices that are gone, the runs that can stand beside by name, and the scores."""
+        others = self.services.runs_together.comparable(session.owner, state.run)
+        listed = {one.id: f"{one.name} ({one.created_at.astimezone():%d %b %H:%M})" for one in others}
+        state = replace(state, beside=tuple(one for one in state.beside if one in listed))
+        evaluation = self.evaluation(state, session)
+        names = [system.name for system in evaluation.systems]
+        state = replace(
+            state,
+            baseline=state.baseline if state.baseline in names else names[0],
+            other=state.other if state.other in names else "",
+            part=state.part if state.part in self.parts(evaluation) else "",
+            sort=state.sort if state.sort in evaluation.measures else "",
+            only=state.only if state.only in filters_of(evaluation).values() else "all",
+        )
+        return state, listed, evaluation
+
+    def choices(self, state: RunsState, listed: dict[str, str], evaluation: Evaluation) -> tuple[Any, ...]:
+        """Return the fields: runs beside, baseline, system, part of the questions, how they were answered."""
+        names = [system.name for system in evaluation.systems]
+        parts = [EVERY, *self.parts(evaluation)]
+        several = len(names) > 1
+        return (
+            gr.Dropdown([(name, key) for key, name in listed.items()], value=list(state.beside), visible=bool(listed)),
+            gr.Dropdown(choices=names, value=state.baseline, visible=several),
+            gr.Dropdown(choices=[ANY, *names], value=state.other or ANY, visible=len(names) > 2),
+            gr.Dropdown(choices=parts, value=state.part or EVERY, visible=len(parts) > 1),
+            gr.Radio(
+                choices=list(filters_of(evaluation).items()),
+                value=state.only,
+                info=f"{AGAINST}; {RIGHT_WORDS}" if several else RIGHT_WORDS,
+            ),
+        )
+
+    @staticmethod
+    def parts(evaluation: Evaluation) -> list[str]:
+        """Return the turns and types by which questions are chosen."""
+        return [f"{by} {one}" for by in (TURN, TYPE) for one in groups_of(evaluation, by)]
+
+    def table(self, run: Run, evaluation: Evaluation, state: RunsState, owner: str) -> str:
+        """Return the table of means, and that of the first measure by turn."""
+        comparison = self._compared(owner, state.runs, _stamp(evaluation), state.baseline)
+        measures = shown_measures(evaluation)
+        names = [system.name for system in evaluation.systems]
+        by = state.sort or measures[0]
+        deep = len(groups_of(evaluation, TURN)) > 1
+        found = deviations_of(evaluation.notes, measures)
+        turns = grouped(evaluation, TURN, (by,), baseline=state.baseline) if deep else ()
+        return render(
+            "evaluate_run_results",
+            run=run,
+            beside=len(state.beside),
+            count=len(evaluation.systems[0].items),
+            notes=found.notes,
+            deviations=found,
+            shared=evaluation.settings.get("all systems", ""),
+            measures=[(name, head_of(name), measure_of(name), found.marks.get(name, "")) for name in measures],
+            sort=state.sort,
+            rows=result_rows(evaluation, comparison, state.sort),
+            others=len(names) - 1,
+            names=names,
+            turns=group_rows(turns, by, names),
+            first=measure_of(by).pretty_name,
+            baseline=state.baseline,
+            left_out=len(evaluation.measures) - len(measures),
+            insights=insights(evaluation, comparison),
+            spreads=[
+                (one.system, measure_of(one.measure).pretty_name, spread_text(one))
+                for one in spreads(evaluation, measures)
+            ],
+            successes=successes(replace(evaluation, measures=measures)),
+            guide=guide(evaluation),
+        )
+
+    def _compare(self, owner: str, runs: tuple[str, ...], stamp: str, baseline: str) -> Comparison:
+        """Return the systems of runs compared; `stamp` is another one where they were scored or named anew."""
+        results = self.services.runs_together.evaluation(owner, runs)
+        return compare(results, measures=shown_measures(results), baseline=baseline)
+
+    # ------------------------------------------------------------ charts
+
+    def charts(self, state: RunsState, session: Session, measure: str, against: str) -> tuple[Any, ...]:
+        """Return the choices of measures, and the charts of the shown runs."""
+        if not state.run:
+            return gr.skip(), gr.skip(), ""
+        run = self.services.runs.get(session.owner, state.run)
+        if run.results is None:
+            return gr.skip(), gr.skip(), render("charts", charts=(), missing="There are no scores yet.")
+        evaluation = self.evaluation(state, session)
+        names = drawable(evaluation)
+        if not names:
+            return gr.skip(), gr.skip(), render("charts", charts=(), missing="No measure has a value to draw.")
+        measure = measure if measure in names else names[0]
+        others = [name for name in names if name != measure]
+        against = against if against in others else next(iter(others), "")
+        charts = self._charted(session.owner, state.runs, _stamp(evaluation), measure, against)
+        listed = [(measure_of(name).pretty_name, name) for name in names]
+        return (
+            gr.Dropdown(choices=listed, value=measure),
+            gr.Dropdown(choices=[one for one in listed if one[1] != measure], value=against or None),
+            render("charts", charts=charts, missing=""),
+        )
+
+    def _chart(
+        self, owner: str, runs: tuple[str, ...], stamp: str, measure: str, against: str
+    ) -> tuple[tuple[str, Markup], ...]:
+        evaluation = self.services.runs_together.evaluation(owner, runs)
+        drawn = chart_panels(evaluation, measure, against)
+        return tuple((title, Markup(svg)) for title, svg in drawn)  # noqa: S704 - made by the charts, names escaped
+
+    # ------------------------------------------------------------ questions
+
+    def items(self, evaluation: Evaluation, state: RunsState) -> str:
+        """Return the questions that the filters leave."""
+        measure = state.sort or evaluation.measures[0]
+        rows, count = item_rows(evaluation, measure, state.wanted)
+        return render(
+            "evaluate_run_items",
+            rows=rows,
+            count=count,
+            measure=measure_of(measure).pretty_name,
+            names=[system.name for system in evaluation.systems],
+            chosen=state.item,
+        )
+
+    def item(self, evaluation: Evaluation, state: RunsState, session: Session) -> str:
+        """Return what every system answered to the open question."""
+        item = next((one for one in evaluation.systems[0].items if one.id == state.item), None)
+        if item is None:
+            return render("evaluate_run_item", item=None)
+        predictions = self.services.runs_together.predictions(session.owner, state.runs)
+        answers = answers_of(evaluation, predictions, item.id, self.services.documents.filenames(session.owner))
+        return render("evaluate_run_item", item=item, answers=answers)
+
+
+def filters_of(evaluation: Evaluation) -> dict[str, str]:
+    """Return the ways to choose questions, by what they are called: there are other ones where nothing is compared."""
+    return FILTERS if len(evaluation.systems) > 1 else FILTERS_OF_ONE
+
+
+def _stamp(evaluation: Evaluation) -> str:
+    return f"{evaluation.made_at.isoformat()} {[system.name for system in evaluation.systems]}"

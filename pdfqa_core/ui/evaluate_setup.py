@@ -6,22 +6,67 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import gradio as gr
 
 from pdfqa_core.errors import PdfQAError, UsageError
-from pdfqa_core.protocols.gold import GoldFile, forms, read_gold
+from pdfqa_core.protocols.gold import GoldFile, forms, packed, read_gold, suffixes
 from pdfqa_core.services import SAMPLE, Outcome, Services
-from pdfqa_core.services.strategies import names as strategies
+from pdfqa_core.services.recipes import names as strategies
 from pdfqa_core.services.systems import grid, with_models
 from pdfqa_core.types import Progress
 from pdfqa_core.ui import downloads
-from pdfqa_core.ui.components import clicked, error_html, render
+from pdfqa_core.ui.components import FIELD_HEIGHT, clicked, error_html, render
 from pdfqa_core.ui.documents import work_html
-from pdfqa_core.ui.evaluate_data import Upload, brought
 from pdfqa_core.ui.roles import check_models
 from pdfqa_core.ui.session import Session
+
+# ----------------------------------------------------------------------------------------------------
+# The file of questions that somebody brings to the Evaluate tab; the files of a BEIR data set become one.
+
+Upload: TypeAlias = str | Sequence[str] | None  # what the file field gives: none, one or several paths
+
+QRELS = ".tsv"
+APART = "beir.zip"  # what the files of a data set that are brought apart become
+
+
+def file_field(label: str, elem_id: str) -> gr.File:
+    """Return the field for a file of questions, or for the three files of a BEIR data set."""
+    return gr.File(
+        label=label,
+        file_types=[*suffixes(), QRELS],
+        file_count="multiple",
+        visible=False,
+        height=FIELD_HEIGHT,
+        elem_id=elem_id,
+    )
+
+
+def template_button(elem_id: str) -> gr.Button:
+    """Return the button that gives a table to be filled in, shown beside the field for a file."""
+    return gr.Button("Template (CSV)", size="sm", visible=False, elem_id=elem_id)
+
+
+def brought(upload: Upload) -> Path | None:
+    """Return the file that was brought, None without one; several are packed as a BEIR data set.
+
+    Raises UsageError where they are no such data set.
+    """
+    paths = [Path(one) for one in ([upload] if isinstance(upload, str) else upload or ())]
+    if len(paths) < 2:
+        return paths[0] if paths else None
+    try:
+        return Path(downloads.write(APART, packed("This", ((path.name, path) for path in paths))))
+    except UsageError as error:
+        names = ", ".join(path.name for path in paths)
+        raise UsageError(
+            f"Several files are read as one BEIR data set only. {error.what}",
+            f"Here are: {names}. Take away what does not belong, or add what is missing.",
+        ) from error
+
+
+# ----------------------------------------------------------------------------------------------------
 
 CHOICES, QUESTIONS, QUESTIONS_NAME = "evaluate.choices", "evaluate.questions", "evaluate.questions.name"
 MOST_REMEMBERED = 2_000_000  # characters of a file of questions that is there again when the page is loaded again
@@ -113,9 +158,14 @@ class Setup:
         with_gold = sum(bool(item.gold_spans or item.gold_pages) for item in resolved.items)
         unanswerable = sum(not item.answerable for item in resolved.items)
         return render(
-            "evaluate_questions", error=None, name=file.name, count=len(resolved.items), gold=with_gold,
-            unanswerable=unanswerable, notes=resolved.notes,
-        )  # fmt: skip
+            "evaluate_questions",
+            error=None,
+            name=file.name,
+            count=len(resolved.items),
+            gold=with_gold,
+            unanswerable=unanswerable,
+            notes=resolved.notes,
+        )
 
     def question_clicked(
         self, source: str, upload: Upload, session: Session, event: gr.EventData

@@ -14,13 +14,60 @@ from typing import Any
 
 import gradio as gr
 from gradio.blocks import Block
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pdfqa_core.characters import clean, clean_all
 from pdfqa_core.errors import PdfQAError, UsageError
-from pdfqa_core.full_disk import in_words
-from pdfqa_core.ui.api_access import Access
+from pdfqa_core.text import clean, clean_all
+from pdfqa_core.ui.api_access import Access, Told
 from pdfqa_core.ui.components import error_html, live_html
-from pdfqa_core.ui.endpoints import Told
+from pdfqa_core.whole_files import in_words
+
+# ----------------------------------------------------------------------------------------------------
+# Requests that Gradio does not foresee: answered with a sentence, and one line in the log instead of a traceback.
+
+SAID = "This request was not understood."
+LONGEST = 300  # characters of a line in the log
+_log = logging.getLogger(__name__)
+
+
+class Unforeseen:
+    """Middleware that answers a request which breaks what answers it: with 400, or the end of what was begun.
+
+    Such are the name of an endpoint that there is not, and a stream that nobody has begun.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on."""
+        begun = False
+
+        async def noted(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noted)
+        except Exception as error:  # whatever was sent, it is answered
+            if scope["type"] != "http":
+                raise
+            told = in_words(error)
+            if isinstance(told, PdfQAError) and not begun:
+                _log.warning("%s", told)
+                await PlainTextResponse(f"{told}\n", 507)(scope, receive, send)
+                return
+            words = " ".join(f"{scope['method']} {scope['path']}: {type(error).__name__}: {error}".split())
+            _log.warning("a request was not understood: %s", clean(words)[:LONGEST])
+            if begun:
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
+            else:
+                await PlainTextResponse(f"{SAID}\n", 400)(scope, receive, send)
+
+
+# ----------------------------------------------------------------------------------------------------
 
 CHOICES = (str, int, float)
 # What Gradio does not check itself. A dropdown may hold several choices, and texts that are none.
@@ -31,7 +78,6 @@ KINDS: dict[type, tuple[type, ...]] = {
     gr.Radio: CHOICES,
 }
 LONGEST_WORDS = 300  # characters of an error in the log
-_log = logging.getLogger(__name__)
 BY_ITSELF = {"load", "change", "tick", "then", "success", "failure"}  # events that nobody's hand has caused
 
 

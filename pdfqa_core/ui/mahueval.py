@@ -37,9 +37,15 @@ class ProtocolParts:
             self.shown = live_html(elem_id="annotate-roster")
             self.said = live_html(elem_id="annotate-protocol-said")
             self.question = gr.Textbox(
-                label="Question", show_label=False, lines=1, max_lines=4, placeholder="ask…", max_length=2000,
-                elem_id="annotate-question", elem_classes=["pq-field"],
-            )  # fmt: skip
+                label="Question",
+                show_label=False,
+                lines=1,
+                max_lines=4,
+                placeholder="ask…",
+                max_length=2000,
+                elem_id="annotate-question",
+                elem_classes=["pq-field"],
+            )
             with gr.Row():
                 self.ask = gr.Button("Ask", variant="primary", elem_id="annotate-ask", min_width=120)
                 self.finish = gr.Button("Finish and rate", elem_id="annotate-finish", min_width=160)
@@ -53,9 +59,12 @@ class ProtocolParts:
                 label="The two evaluators, parted by a comma", max_length=200, elem_id="annotate-mahueval-who"
             )
             self.questions = gr.Textbox(
-                label="First questions to choose from, one a line (optional)", lines=3, max_lines=6,
-                max_length=100_000, elem_id="annotate-mahueval-questions",
-            )  # fmt: skip
+                label="First questions to choose from, one a line (optional)",
+                lines=3,
+                max_lines=6,
+                max_length=100_000,
+                elem_id="annotate-mahueval-questions",
+            )
             self.begin = gr.Button("Begin", elem_id="annotate-mahueval-begin")
 
     def all(self) -> list[Any]:
@@ -67,9 +76,15 @@ class ProtocolParts:
         return dict(zip(self.all(), step_shown(services, work, session, typed=typed), strict=True))
 
     def wire(
-        self, services: Services, work: gr.State, session: gr.State, outputs: list[Any], message: Any,
-        opened: Callable[[str, Session], dict[Any, Any]], go_on: Callable[[Any, Session], dict[Any, Any]],
-    ) -> None:  # fmt: skip
+        self,
+        services: Services,
+        work: gr.State,
+        session: gr.State,
+        outputs: list[Any],
+        message: Any,
+        opened: Callable[[str, Session], dict[Any, Any]],
+        go_on: Callable[[Any, Session], dict[Any, Any]],
+    ) -> None:
         """Connect them: `opened` shows a study on the tab, `go_on` the next item to rate; both fill `outputs`."""
         handlers = Handlers(services, message, opened)
         state = [work, session]
@@ -78,9 +93,7 @@ class ProtocolParts:
         self.shown.click(handlers.clicked, None, self.question, **AT_ONCE)
         finished = self.finish.click(handlers.finish, state, self.all(), **AT_ONCE)
         finished.then(go_on, state, outputs, **AT_ONCE)
-        self.begin.click(
-            handlers.begin, [self.name, self.evaluators, self.questions, session], outputs, **AT_ONCE
-        )  # fmt: skip
+        self.begin.click(handlers.begin, [self.name, self.evaluators, self.questions, session], outputs, **AT_ONCE)
 
 
 class Handlers:
@@ -167,10 +180,13 @@ def step_shown(services: Services, work: AtWork, session: Session, said: str = "
     turns = len(step.held.turns) if step.held else 0
     full, given = turns >= roster.plan.most, step.first_question if turns == 0 else ""
     return [
-        gr.Column(visible=True), html, said,
+        gr.Column(visible=True),
+        html,
+        said,
         gr.update(visible=not full, interactive=not given, **({} if typed and not given else {"value": given})),
-        gr.Button(visible=not full, interactive=True), gr.Button(visible=turns >= roster.plan.least),
-    ]  # fmt: skip
+        gr.Button(visible=not full, interactive=True),
+        gr.Button(visible=turns >= roster.plan.least),
+    ]
 
 
 def _html(services: Services, roster: Roster, step: Step | None, annotator: str) -> str:
@@ -178,21 +194,34 @@ def _html(services: Services, roster: Roster, step: Step | None, annotator: str)
     held = step.held if step else None
     turns = held.turns if held and step and step.doing is Doing.HOLD else ()
     rounds = [
-        (name, [(sum(one.finished for one in roster.of(name) if one.round == number),
-                 sum(one.rated for one in roster.of(name) if one.round == number),
-                 sum(len(one.turns) for one in roster.of(name) if one.round == number and one.finished))
-                for number in (1, 2)])
+        (
+            name,
+            [
+                (
+                    sum(one.finished for one in roster.of(name) if one.round == number),
+                    sum(one.rated for one in roster.of(name) if one.round == number),
+                    sum(len(one.turns) for one in roster.of(name) if one.round == number and one.finished),
+                )
+                for number in (1, 2)
+            ],
+        )
         for name in plan.evaluators
-    ]  # fmt: skip
+    ]
     offered: tuple[str, ...] = ()
     if step and step.doing is Doing.BEGIN and not step.first_question:
         offered = services.mahueval.suggestions(roster, annotator)
     return render(
-        "mahueval", plan=plan, step=step, doing=step.doing.value if step else "", rounds=rounds, offered=offered,
+        "mahueval",
+        plan=plan,
+        step=step,
+        doing=step.doing.value if step else "",
+        rounds=rounds,
+        offered=offered,
         turns=[(one, rated_text(one.answer), _pages(one)) for one in turns],
         words=step_words(step, plan) if step else "",
-        count=len(turns), rate=len(held.turns) - held.rated if held and held.finished else 0,
-    )  # fmt: skip
+        count=len(turns),
+        rate=len(held.turns) - held.rated if held and held.finished else 0,
+    )
 
 
 def _pages(turn: Turn) -> str:

@@ -12,16 +12,15 @@ from typing import Any
 import gradio as gr
 
 from pdfqa_core.errors import PdfQAError, UsageError
-from pdfqa_core.exports.answer_rows import filename_of
 from pdfqa_core.exports.conversations import paragraphs
+from pdfqa_core.exports.frames import filename_of
 from pdfqa_core.reading.outcomes import lines_of, notes_below, own_words
 from pdfqa_core.services import Services
 from pdfqa_core.services.finding import visible_text
 from pdfqa_core.text import addresses
 from pdfqa_core.types import Document, Stored, Turn
 from pdfqa_core.ui.api import Api
-from pdfqa_core.ui.api_access import Access
-from pdfqa_core.ui.endpoints import endpoint
+from pdfqa_core.ui.api_access import Access, endpoint
 
 PATH = "/gradio_api/mcp/"
 _NAME = "mcp_{}"  # of a tool's endpoint, which is not listed among those for programs

@@ -11,8 +11,7 @@ import gradio as gr
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.llm.catalogue import AS_PACKAGED, F16, is_path, read_catalogue, title_of
 from pdfqa_core.llm.catalogue import entry as catalogue_entry
-from pdfqa_core.llm.gpu import find_gpu
-from pdfqa_core.llm.hardware import machine
+from pdfqa_core.llm.hardware import find_gpu, machine
 from pdfqa_core.llm.template import TEMPLATES
 from pdfqa_core.models import Changes, Speed, State
 from pdfqa_core.models.files import quantisation
@@ -32,7 +31,7 @@ from pdfqa_core.ui.components import (
     switch,
 )
 from pdfqa_core.ui.documents import work_html
-from pdfqa_core.ui.downloading import BUSY, CALM, download_words
+from pdfqa_core.ui.downloads import BUSY, CALM, download_words
 from pdfqa_core.ui.session import Session, Shown
 
 TONES = {"fits": "ok", "tight": "warn", "too large": "bad"}
@@ -68,12 +67,18 @@ def cards_html(services: Services) -> str:
     first = (used.model, services.models.language.wanted.model)
     shown.sort(key=lambda one: first.index(one.name) if one.name in first else len(first))
     return render(
-        "models_cards", files=shown, active=used.model if used.engine != "openai" else "", tones=TONES,
-        downloads={one.name: files.downloads.get(one.name) for one in shown}, download_words=download_words,
+        "models_cards",
+        files=shown,
+        active=used.model if used.engine != "openai" else "",
+        tones=TONES,
+        downloads={one.name: files.downloads.get(one.name) for one in shown},
+        download_words=download_words,
         expected={one.name: _rounded(files.expected_speed(one.size)) for one in shown},
-        total=gigabytes(machine().memory.total), context=used.context_size, demo=demo,
+        total=gigabytes(machine().memory.total),
+        context=used.context_size,
+        demo=demo,
         folder="" if demo else files.folder,
-    )  # fmt: skip
+    )
 
 
 def _facts(services: Services) -> str:
@@ -100,15 +105,23 @@ def active_html(services: Services) -> str:
     words = status.words.partition(" · ")[0]  # what is downloaded stands on its card
     percent = words.rpartition(", ")[2].removesuffix("%").strip()
     return render(
-        "models", title=(used.model or used.url) if server else title_of(used.model), status=status,
-        facts=_facts(services), words=words, machine=machine(), gpu=find_gpu(), server=server,
+        "models",
+        title=(used.model or used.url) if server else title_of(used.model),
+        status=status,
+        facts=_facts(services),
+        words=words,
+        machine=machine(),
+        gpu=find_gpu(),
+        server=server,
         demo=services.models.demo,
-        note=language.note or ("" if status.state.usable else status.detail), switching=State.SWITCHING,
+        note=language.note or ("" if status.state.usable else status.detail),
+        switching=State.SWITCHING,
         tone="ok" if status.state == State.READY else "warn" if status.state.usable else "bad",
         small=used.model == read_catalogue()[0].name and not server,
-        wanted=language.wanted.model, wanted_title=title_of(language.wanted.model) if status.lacking else "",
+        wanted=language.wanted.model,
+        wanted_title=title_of(language.wanted.model) if status.lacking else "",
         share=int(percent) if status.state.loading and percent.isdigit() else None,
-    )  # fmt: skip
+    )
 
 
 def _offers_weights(llm: LLMSettings) -> bool:
@@ -259,9 +272,14 @@ def _form(services: Services) -> list[Any]:
     def number(name: str) -> None:
         label, info, step = NUMBERS[name]
         fields[name] = gr.Number(
-            values[name], label=label, info=info, precision=None if step else 0, step=step or 1,
-            visible=gpu or name != "gpu_layers", elem_id=f"models-{name.replace('_', '-')}",
-        )  # fmt: skip
+            values[name],
+            label=label,
+            info=info,
+            precision=None if step else 0,
+            step=step or 1,
+            visible=gpu or name != "gpu_layers",
+            elem_id=f"models-{name.replace('_', '-')}",
+        )
 
     with gr.Row():
         number("context_size")
@@ -271,14 +289,20 @@ def _form(services: Services) -> list[Any]:
         number("seed")
     llm = services.settings.llm
     weights = gr.Radio(
-        [AS_PACKAGED, F16], value=llm.weights, visible=_offers_weights(llm), label="Weights", info=WEIGHTS,
+        [AS_PACKAGED, F16],
+        value=llm.weights,
+        visible=_offers_weights(llm),
+        label="Weights",
+        info=WEIGHTS,
         elem_id="models-weights",
-    )  # fmt: skip
+    )
     with gr.Accordion("More", open=False):
         template = gr.Dropdown(
-            [OWN, *TEMPLATES], value=form_values(services)[-1], label="Chat template",
+            [OWN, *TEMPLATES],
+            value=form_values(services)[-1],
+            label="Chat template",
             info="The form of the prompt; another one only for a file that has none or a wrong one",
-        )  # fmt: skip
+        )
         with gr.Row():
             number("batch_size")
             number("gpu_layers")
@@ -297,9 +321,11 @@ def _file_card() -> tuple[Any, ...]:
         _heading("A file of this computer")
         with gr.Row():
             path = gr.Textbox(
-                label="Path of a .gguf file", placeholder="/home/me/models/some-model.gguf", scale=4,
+                label="Path of a .gguf file",
+                placeholder="/home/me/models/some-model.gguf",
+                scale=4,
                 elem_id="models-path",
-            )  # fmt: skip
+            )
             add = gr.Button("Add", scale=1, min_width=96, elem_id="models-add")
     return path, add
 
@@ -314,9 +340,13 @@ def _server_card(llm: LLMSettings) -> tuple[Any, ...]:
                 llm.url, label="Address", placeholder="http://127.0.0.1:8080/v1", scale=3, elem_id="models-url"
             )
             chosen = gr.Dropdown(
-                [], value=llm.model if llm.url else None, label="Model", allow_custom_value=True, scale=2,
+                [],
+                value=llm.model if llm.url else None,
+                label="Model",
+                allow_custom_value=True,
+                scale=2,
                 elem_id="models-server-model",
-            )  # fmt: skip
+            )
         with gr.Row():
             listing = gr.Button("List its models", elem_id="models-list")
             trying = gr.Button("Test", elem_id="models-try")

@@ -14,7 +14,7 @@ from pdfqa_core import languages
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.services import Services, Summary, Written
 from pdfqa_core.services.overview import Overview
-from pdfqa_core.services.page_ocr import ocr_extractor
+from pdfqa_core.services.pages import ocr_extractor
 from pdfqa_core.types import Answer, Citation, Document, Done, Hit, Progress, Token
 from pdfqa_core.ui.chat_view import AnswerPart, answer_parts
 from pdfqa_core.ui.components import (
@@ -31,8 +31,7 @@ from pdfqa_core.ui.components import (
     render,
 )
 from pdfqa_core.ui.page_view import ShownPage, show_page
-from pdfqa_core.ui.session import OpenPage, Session
-from pdfqa_core.ui.showing import Showing
+from pdfqa_core.ui.session import OpenPage, Session, Showing
 
 LISTED = 8  # pages that are named one by one
 _ABOUT = re.compile(r'data-overview="([^"]*)"')
@@ -53,9 +52,14 @@ def about_html(overview: Overview) -> str:
     """Return title, authors and facts, and what can be done for pages that are pictures."""
     document = overview.document
     return render(
-        "overview", document=document, title=document.title or document.filename, authors=overview.authors,
-        facts=facts(overview), pictures=overview.pictures if ocr_extractor() else (), listed=LISTED,
-    )  # fmt: skip
+        "overview",
+        document=document,
+        title=document.title or document.filename,
+        authors=overview.authors,
+        facts=facts(overview),
+        pictures=overview.pictures if ocr_extractor() else (),
+        listed=LISTED,
+    )
 
 
 def drawn_document(about: str | None) -> str:
@@ -78,9 +82,11 @@ def contents_html(overview: Overview) -> str:
         return ""
     longer = len(overview.contents) > len(overview.first_contents)
     return render(
-        "overview_contents", document_id=overview.document.id, entries=overview.first_contents,
+        "overview_contents",
+        document_id=overview.document.id,
+        entries=overview.first_contents,
         all_entries=overview.contents if longer else (),
-    )  # fmt: skip
+    )
 
 
 def questions_html(questions: Sequence[str], document_id: str = "") -> str:
@@ -236,9 +242,15 @@ class Handlers:
         """Return a page, whether its password is wanted, and the place that is open."""
         try:
             page = show_page(
-                self.services, session.owner, document_id, number, settings=session.settings, compare=True,
-                passage=hit.passage if hit is not None else None, quote=quote,
-            )  # fmt: skip
+                self.services,
+                session.owner,
+                document_id,
+                number,
+                settings=session.settings,
+                compare=True,
+                passage=hit.passage if hit is not None else None,
+                quote=quote,
+            )
         except PdfQAError as error:
             page = ShownPage(error_html(error))
         self.below.put(asking_page(), document_id)
@@ -300,7 +312,7 @@ def _nothing(written: Written) -> str:
 
 def build(
     services: Services, session: gr.State, chosen: gr.State, at: gr.State, table: gr.HTML, below: Showing
-) -> OverviewParts:  # fmt: skip
+) -> OverviewParts:
     """Build the overview where the page stands; `table` is the list of documents, with which it changes."""
     return OverviewParts(services, session, chosen, at, table, below)
 
@@ -310,7 +322,7 @@ class OverviewParts:
 
     def __init__(
         self, services: Services, session: gr.State, chosen: gr.State, at: gr.State, table: gr.HTML, below: Showing
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._handlers = Handlers(services, below)
         self._session, self._chosen, self._at, self._table = session, chosen, at, table
         self._changed = gr.State(0.0)  # when a page was last read by OCR
@@ -331,9 +343,13 @@ class OverviewParts:
         for event in events:
             event.then(handlers.draw, known, filled, **AT_ONCE)
         self.about.change(
-            handlers.later, [self._session, self.about], [self.questions, self.summary], concurrency_limit=None,
-            trigger_mode="multiple", **QUIET,
-        )  # fmt: skip
+            handlers.later,
+            [self._session, self.about],
+            [self.questions, self.summary],
+            concurrency_limit=None,
+            trigger_mode="multiple",
+            **QUIET,
+        )
         self.summary.click(handlers.summary_clicked, known, [self.summary, *place], **streamed)
         self.contents.click(handlers.page_wanted, known, place, **EVERY_CLICK, **AT_ONCE)
         asked = self.questions.click(handlers.ask, known, self._session, concurrency_limit=None, **QUIET)

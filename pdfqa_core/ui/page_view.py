@@ -3,17 +3,171 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import NamedTuple
 
 from pdfqa_core.extraction.raw_page import HIDDEN, IS_EMPTY, IS_PICTURE, OCR_FOUND_NOTHING
+from pdfqa_core.languages import ENGLISH, snowball_stem
 from pdfqa_core.services import Claim, PageView, Services
-from pdfqa_core.services.found_words import phrases_of, places
-from pdfqa_core.services.page_ocr import ocr_extractor
+from pdfqa_core.services.finding import phrases_of, places
+from pdfqa_core.services.pages import ocr_extractor
 from pdfqa_core.settings import Settings
+from pdfqa_core.text import compared_terms, sentences, terms, words
 from pdfqa_core.types import Block, BlockKind, Box, Citation, Page, Passage, Span
 from pdfqa_core.ui.components import Click, render
+
+# ----------------------------------------------------------------------------------------------------
+# The text of passages as the page shows it: words of the question marked, Markdown tables as tables.
+#
+# Nothing else of Markdown is read: links, images and HTML in a document stay the characters that they are. A card
+# that is folded begins with the place that matters: the quoted sentence or row, else the one that holds most words
+# of the question; what stands before it is its `lead`, shown when the card is opened.
+
+Marked = tuple[tuple[str, bool], ...]  # a text in runs, each with whether it is marked
+
+_ROW = re.compile(r"\s*\|.*\|\s*")
+_RULE = re.compile(r"\s*\|(?:\s*:?-{3,}:?\s*\|)+\s*")
+_BAR = re.compile(r"(?<!\\)\|")
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """A row of a table; `best`: the one that a folded card shows; `quoted`: an answer cites it."""
+
+    cells: tuple[Marked, ...]
+    best: bool = False
+    quoted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PassagePart:
+    """A stretch of a passage: `text`, or a table with its `header` (empty: none) and `rows`.
+
+    `lead`: it stands before the place that matters; `quoted`: an answer cites it.
+    """
+
+    text: Marked = ()
+    header: tuple[Marked, ...] = ()
+    rows: tuple[TableRow, ...] = ()
+    lead: bool = False
+    quoted: bool = False
+
+    @property
+    def is_table(self) -> bool:
+        """Whether it is a table."""
+        return bool(self.header or self.rows)
+
+
+def marked_words(text: str, question: str, language: str = ENGLISH) -> Marked:
+    """Return the text in runs, each with whether it is a content word of the question."""
+    wanted = set(compared_terms(question, language))
+    parts: list[tuple[str, bool]] = []
+    last = 0
+    for start, end in words(text):
+        if wanted.intersection(_compared(text[start:end], language)):
+            if start > last:
+                parts.append((text[last:start], False))
+            parts.append((text[start:end], True))
+            last = end
+    if last < len(text):
+        parts.append((text[last:], False))
+    return tuple(parts)
+
+
+def passage_parts(text: str, question: str, quote: str = "", language: str = ENGLISH) -> tuple[PassagePart, ...]:
+    """Return a passage's text with the question's words and the quote marked and its Markdown tables taken apart."""
+    blocks = list(_blocks(text))
+    chosen, start, end = _place_in_text(blocks, question, quote, language)
+    found: list[PassagePart] = []
+    for number, (is_table, block) in enumerate(blocks):
+        if is_table:
+            here = (start, end) if number == chosen else (0, 0)
+            found.append(_table(block, question, here, language, quoted=bool(quote)))
+        elif number == chosen:
+            found += _words_around(block, start, end, question, language, quoted=bool(quote))
+        else:
+            found.append(PassagePart(marked_words(block, question, language)))
+        if number < chosen:
+            found[-1] = replace(found[-1], lead=True)
+    return tuple(found)
+
+
+def _blocks(text: str) -> Iterator[tuple[bool, str]]:
+    """Yield the tables and what stands between them, without blank lines around it."""
+    for in_table, group in groupby(text.splitlines(), key=lambda line: _ROW.fullmatch(line) is not None):
+        if block := "\n".join(group).strip("\n"):
+            yield in_table, block
+
+
+def _compared(word: str, language: str) -> list[str]:
+    found = terms(word)
+    return found if language == ENGLISH else [snowball_stem(language, term) for term in found]
+
+
+def _place_in_text(
+    blocks: Sequence[tuple[bool, str]], question: str, quote: str, language: str
+) -> tuple[int, int, int]:
+    """Return the block that matters and its part (start, end) that does: the quote, else what answers best."""
+    first = next((line for line in quote.splitlines() if line.strip()), "") if quote else ""
+    if first:
+        for number, (_, block) in enumerate(blocks):
+            at = block.find(first)
+            if at >= 0:
+                end = at + len(quote)
+                return number, at, end if block[at:end] == quote else at + len(first)
+    wanted = set(compared_terms(question, language))
+    best, found = 0, (0, 0, 0)
+    for number, (is_table, block) in enumerate(blocks):
+        parts = _rows(block) if is_table else sentences(block, language)
+        for start, end in parts:
+            shared = len(wanted.intersection(_compared(block[start:end], language)))
+            if shared > best:
+                best, found = shared, (number, start, end)
+    return found
+
+
+def _rows(table: str) -> list[tuple[int, int]]:
+    """Return (start, end) of each row below the header."""
+    lines = list(re.finditer(r".+", table))
+    has_header = len(lines) > 1 and _RULE.fullmatch(lines[1][0]) is not None
+    return [line.span() for line in lines[2 if has_header else 0 :]]
+
+
+def _words_around(
+    block: str, start: int, end: int, question: str, language: str, quoted: bool
+) -> Iterator[PassagePart]:
+    if before := block[:start]:
+        yield PassagePart(marked_words(before, question, language), lead=True)
+    if part := block[start:end]:
+        yield PassagePart(marked_words(part, question, language), quoted=quoted)
+    if after := block[end:]:
+        yield PassagePart(marked_words(after, question, language))
+
+
+def _table(block: str, question: str, part: tuple[int, int], language: str, quoted: bool) -> PassagePart:
+    lines = [(m[0], m.start()) for m in re.finditer(r".+", block)]
+    has_header = len(lines) > 1 and _RULE.fullmatch(lines[1][0]) is not None
+    rows = [
+        TableRow(_cells(line, question, language), part[0] <= at < part[1], quoted and part[0] <= at < part[1])
+        for line, at in lines
+        if not _RULE.fullmatch(line)
+    ]
+    header = rows[0].cells if has_header and rows else ()
+    body = rows[1:] if header else rows
+    if body and not any(row.best for row in body):
+        body[0] = replace(body[0], best=True)
+    return PassagePart(header=header, rows=tuple(body))
+
+
+def _cells(line: str, question: str, language: str) -> tuple[Marked, ...]:
+    cells = _BAR.split(line.strip())[1:-1]
+    return tuple(marked_words(cell.strip().replace("\\|", "|"), question, language) for cell in cells)
+
+
+# ----------------------------------------------------------------------------------------------------
 
 NOT_FOUND = "The passage could not be found on this page, so nothing is marked."
 QUOTE_NOT_FOUND = "The quoted words could not be found in the passage, so the whole passage is marked."
@@ -137,10 +291,20 @@ class ShownPage(NamedTuple):
 
 
 def show_page(
-    services: Services, owner: str, document_id: str, number: int, *, settings: Settings | None = None,
-    passage: Passage | None = None, quote: Citation | None = None, marks: Sequence[Span] = (),
-    request: Click | None = None, compare: bool = False, filename: str = "", find: str = "",
-) -> ShownPage:  # fmt: skip
+    services: Services,
+    owner: str,
+    document_id: str,
+    number: int,
+    *,
+    settings: Settings | None = None,
+    passage: Passage | None = None,
+    quote: Citation | None = None,
+    marks: Sequence[Span] = (),
+    request: Click | None = None,
+    compare: bool = False,
+    filename: str = "",
+    find: str = "",
+) -> ShownPage:
     """Return the page view of page `number` with a passage's lines and, stronger, a quote's words drawn on it.
 
     They are drawn only where their text stands on the page; `marks` are drawn as they are, and the words to `find`
@@ -155,10 +319,14 @@ def show_page(
     passage_claims = [Claim(span, passage.text) for span in passage.spans] if passage else []
     quote_claims = [Claim(quote.span, quote.quote)] if quote else []
     view = services.pages.view(
-        owner, document_id, request.number("number", number),
-        width=min(WIDEST, max(WIDTH, request.number("width"))), reading=request.get("reading", ""),
-        settings=settings, claims=(*passage_claims, *quote_claims),
-    )  # fmt: skip
+        owner,
+        document_id,
+        request.number("number", number),
+        width=min(WIDEST, max(WIDTH, request.number("width"))),
+        reading=request.get("reading", ""),
+        settings=settings,
+        claims=(*passage_claims, *quote_claims),
+    )
     page, other_reading = view.page, view.reading.extractor != view.document.extractor
     notes, aside = told(page)
     mend = compare and not other_reading and page.source == "text" and bool(ocr_extractor())
@@ -169,16 +337,27 @@ def show_page(
     drawn += _boxes(page, found, "mark")
     kinds = {block.kind for block in page.blocks}
     html = render(
-        "page_view", view=view, page=page, image=base64.b64encode(view.image).decode(), document_id=document_id,
+        "page_view",
+        view=view,
+        page=page,
+        image=base64.b64encode(view.image).decode(),
+        document_id=document_id,
         message=view.message or _not_found(view, passage_claims, quote_claims, bool(drawn), bool(quoted)),
-        asked=request.get("reading", ""), passage_id=passage.id if passage else "",
+        asked=request.get("reading", ""),
+        passage_id=passage.id if passage else "",
         pages=passage.pages if passage and len(passage.pages) > 1 else (),
         readings=[reading.extractor for reading in view.readings] if compare and len(view.readings) > 1 else [],
-        elsewhere=other_reading and not compare and passage is not None, hidden=hidden_texts(page), marks=drawn,
-        notes=notes, aside=aside, why_hidden=" ".join(one for one in page.warnings if HIDDEN in one), mend=mend,
+        elsewhere=other_reading and not compare and passage is not None,
+        hidden=hidden_texts(page),
+        marks=drawn,
+        notes=notes,
+        aside=aside,
+        why_hidden=" ".join(one for one in page.warnings if HIDDEN in one),
+        mend=mend,
         is_picture=any(one.endswith(IS_PICTURE) for one in notes),
-        regions=block_boxes(page), legend=[(f"{kind}", words) for kind, words in KINDS.items() if kind in kinds],
-    )  # fmt: skip
+        regions=block_boxes(page),
+        legend=[(f"{kind}", words) for kind, words in KINDS.items() if kind in kinds],
+    )
     return ShownPage(html, view.locked)
 
 

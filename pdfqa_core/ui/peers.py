@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Callable, Collection
 from http.cookies import SimpleCookie
 
 import anyio
@@ -18,13 +18,44 @@ import httpx
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import cookie_parser
-from starlette.responses import PlainTextResponse
+from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pdfqa_core.errors import PdfQAError
-from pdfqa_core.services.processes import Processes
+from pdfqa_core.services.tasks import Processes
 from pdfqa_core.ui.api_access import token_in
 from pdfqa_core.ui.proxies import PEER, is_encrypted
+
+# ----------------------------------------------------------------------------------------------------
+# `/healthz`: whether the server answers and its database can be read, for containers and balancers.
+
+PATH = "/healthz"
+
+
+class Health:
+    """Middleware that answers GET /healthz: 200 and "ok", or 503 and what is wrong. It tells nothing else.
+
+    `check` raises PdfQAError where the program cannot work.
+    """
+
+    def __init__(self, app: ASGIApp, *, check: Callable[[], object]) -> None:
+        self._app = app
+        self._check = check
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request, or pass it on."""
+        if scope["type"] != "http" or scope["path"] != PATH or scope["method"] not in ("GET", "HEAD"):
+            await self._app(scope, receive, send)
+            return
+        try:
+            await run_in_threadpool(self._check)
+        except PdfQAError as error:
+            await JSONResponse({"status": "failing", "what": type(error).__name__}, 503)(scope, receive, send)
+        else:
+            await JSONResponse({"status": "ok"})(scope, receive, send)
+
+
+# ----------------------------------------------------------------------------------------------------
 
 COOKIE = "pdfqa-process"
 PASSED_ON = "x-pdfqa-passed-on"  # such a request is not passed on again
@@ -96,9 +127,11 @@ class Peers:
         headers = self._told(scope)
         with_body = "content-length" in headers or "transfer-encoding" in Headers(scope=scope)
         request = httpx.Request(
-            scope["method"], f"{url}{path}{'?' * bool(query)}{query}", headers=headers.raw,
+            scope["method"],
+            f"{url}{path}{'?' * bool(query)}{query}",
+            headers=headers.raw,
             content=_body(receive) if with_body else None,
-        )  # fmt: skip
+        )
         try:
             answer = await self._client.send(request, stream=True)
         except (httpx.ConnectError, httpx.ConnectTimeout):

@@ -10,11 +10,10 @@ from typing import Any, Literal, TypeAlias, get_args, get_origin
 import gradio as gr
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.looks import GROUPS, Looks
-from pdfqa_core.services import strategies
-from pdfqa_core.settings import Settings
+from pdfqa_core.services import recipes
+from pdfqa_core.settings import GROUPS, Looks, Settings
 from pdfqa_core.ui.components import live_html
-from pdfqa_core.ui.refusal_chart import refusal_chart
+from pdfqa_core.ui.evaluate_runs_view import refusal_chart
 
 Place: TypeAlias = tuple[str, str]  # section and name of a setting
 
@@ -148,7 +147,7 @@ def _options(place: Place) -> list[tuple[str, str]]:
     look, annotation = FIELDS[place], _annotation(place)
     if look.of:
         also = [(look.also[1], look.also[0])] if look.also else []
-        return also + [(name, name) for name in strategies.names(look.of, look.without)]
+        return also + [(name, name) for name in recipes.names(look.of, look.without)]
     return [(value, value) for value in get_args(annotation)] if get_origin(annotation) is Literal else []
 
 
@@ -157,12 +156,12 @@ def _note(place: Place, settings: Settings) -> str:
     look, value = FIELDS[place], _value(place, settings)
     if look.also and value == look.also[0]:
         return look.also[2]
-    return strategies.REGISTRIES[look.of].words(value) if look.of else look.words.get(value, look.note)
+    return recipes.REGISTRIES[look.of].words(value) if look.of else look.words.get(value, look.note)
 
 
 def _seen(settings: Settings, *, models: bool) -> dict[Place, bool]:
     """Return which fields are in view: settings without effect are not."""
-    used = strategies.in_use(settings)
+    used = recipes.in_use(settings)
     return {place: used.get(place, True) and (models or not look.local) for place, look in FIELDS.items()}
 
 
@@ -207,9 +206,12 @@ def build_form(settings: Settings, *, models: bool, known: Known = no_models) ->
 def _widget(place: Place, settings: Settings, models: Mapping[str, Any], *, visible: bool) -> Any:
     look, value, options, annotation = FIELDS[place], _value(place, settings), _options(place), _annotation(place)
     looks: dict[str, Any] = {
-        "value": value, "label": look.label, "info": _note(place, settings) or None, "visible": visible,
+        "value": value,
+        "label": look.label,
+        "info": _note(place, settings) or None,
+        "visible": visible,
         "elem_id": f"recipe-{place[1].replace('_', '-')}",
-    }  # fmt: skip
+    }
     if options:
         return gr.Dropdown(options, **looks) if look.dropdown else gr.Radio(options, **looks)
     if look.slider:

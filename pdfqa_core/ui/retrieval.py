@@ -17,7 +17,10 @@ import gradio as gr
 
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.retrieval import page_range
-from pdfqa_core.services import Services, recipes, strategies
+from pdfqa_core.services import (
+    Services,
+    recipes,
+)
 from pdfqa_core.settings import Settings
 from pdfqa_core.text import JOINER, words
 from pdfqa_core.types import Hit, Passage, Span, passage_id
@@ -25,15 +28,11 @@ from pdfqa_core.ui.chat_view import place, scores
 from pdfqa_core.ui.components import AT_ONCE, QUIET, asking_page, clicked, error_html, live_html, render, switch
 from pdfqa_core.ui.documents import work_html
 from pdfqa_core.ui.encoders import known_models
-from pdfqa_core.ui.languages import encoder_hint
-from pdfqa_core.ui.page_view import main_page, show_page
-from pdfqa_core.ui.passage_text import passage_parts
+from pdfqa_core.ui.evaluate_runs_view import refusal_chart
+from pdfqa_core.ui.page_view import main_page, passage_parts, show_page
 from pdfqa_core.ui.recipe import JUDGED, UNSET, Form, Place, build_form, settings_from
-from pdfqa_core.ui.refusal_chart import refusal_chart
 from pdfqa_core.ui.roles import check_models
-from pdfqa_core.ui.scope import scope_choice
-from pdfqa_core.ui.session import Session, Shown
-from pdfqa_core.ui.showing import Showing
+from pdfqa_core.ui.session import Session, Showing, Shown, encoder_hint, scope_choice
 
 READ_FIRST = "Add documents first, then try questions here."
 TRY = "Type a question to see which passages each recipe finds. No language model is involved."
@@ -122,7 +121,7 @@ class Handlers:
         before, preview = self.touched.of(page), self.preview(session)
         if self.touched.of(page) != before:
             return gr.skip(), gr.skip(), scope_choice(self.services, session), *[gr.skip() for _ in ELSEWHERE]
-        preset = gr.update(value=strategies.preset_of(session.settings))
+        preset = gr.update(value=recipes.preset_of(session.settings))
         return preview, preset, scope_choice(self.services, session), *self.form.some(session.settings, ELSEWHERE)
 
     def fill(self, session: Session) -> list[Any]:
@@ -146,7 +145,7 @@ class Handlers:
                 if (section, name) != place:
                     settings = settings.changed(section, **{name: getattr(getattr(session.settings, section), name)})
             taken = replace(session, settings=settings)
-            preset = gr.update(value=strategies.preset_of(taken.settings))
+            preset = gr.update(value=recipes.preset_of(taken.settings))
             yield taken, preset, gr.skip(), *self.form.filled(taken.settings, session.settings)
             yield gr.skip(), gr.skip(), self.preview(taken), *form
         except PdfQAError as error:
@@ -160,7 +159,7 @@ class Handlers:
     def preset(self, name: str, session: Session) -> Iterator[tuple[Any, ...]]:
         """Set the form to a preset, then show what it makes."""
         self.touched.put(asking_page(), uuid.uuid4().hex)
-        session = replace(session, settings=strategies.with_preset(session.settings, name))
+        session = replace(session, settings=recipes.with_preset(session.settings, name))
         yield session, gr.skip(), gr.skip(), *self.form.filled(session.settings)
         yield gr.skip(), gr.skip(), self.preview(session), *[gr.skip() for _ in self.form.all]
 
@@ -213,7 +212,7 @@ class Handlers:
             chosen = [session.settings.retrieval.retriever, other]
             scope = self.services.collections.searched(session.owner, session.scope).document_ids
             columns = []
-            for name in dict.fromkeys(name for name in chosen if name in strategies.names("retriever")):
+            for name in dict.fromkeys(name for name in chosen if name in recipes.names("retriever")):
                 settings = session.settings.changed("retrieval", retriever=name)
                 for step in self.services.indexes.build(session.owner, settings):
                     yield work_html(step), gr.skip()
@@ -231,10 +230,14 @@ class Handlers:
     def _card(self, hit: Hit, question: str, names: Mapping[str, str], best: float, session: Session) -> dict[str, Any]:
         image = self.services.pages.thumbnail(session.owner, hit.passage.document_id, hit.passage.pages[0])
         return {
-            "hit": hit, "place": place(hit, names), "bars": _bars(hit, best), "scores": scores(hit), "mime": image.mime,
+            "hit": hit,
+            "place": place(hit, names),
+            "bars": _bars(hit, best),
+            "scores": scores(hit),
+            "mime": image.mime,
             "text": passage_parts(hit.passage.text, question, language=hit.passage.language),
             "image": base64.b64encode(image.data).decode(),
-        }  # fmt: skip
+        }
 
     def hit_clicked(self, session: Session, event: gr.EventData) -> str:
         """Show the page of a hit with its passage marked."""
@@ -247,9 +250,14 @@ class Handlers:
         first = _PLACE.search(data.get("spans", ""))
         number = int(first[1]) if first else 1  # where the passage is of a recipe that is no longer set
         return show_page(
-            self.services, session.owner, document_id, main_page(passage) if passage else number,
-            settings=session.settings, passage=passage, request=data,
-        ).html  # fmt: skip
+            self.services,
+            session.owner,
+            document_id,
+            main_page(passage) if passage else number,
+            settings=session.settings,
+            passage=passage,
+            request=data,
+        ).html
 
     def _merged(self, session: Session, document_id: str, wanted: str, places: str) -> Passage | None:
         """Return the passage that overlapping ones were merged to; its id says which spans it must have."""
@@ -269,7 +277,7 @@ def build(services: Services, session: gr.State) -> Shown:
     switch("retrieval-columns", "Recipe", "Test")
     with gr.Row(elem_classes=["pq-columns"], elem_id="retrieval-columns"):
         with gr.Column():
-            preset = gr.Radio(list(strategies.PRESETS), label="Preset", info="A starting point; change anything below")
+            preset = gr.Radio(list(recipes.PRESETS), label="Preset", info="A starting point; change anything below")
             form = build_form(
                 services.settings, models=not services.settings.server.demo, known=partial(known_models, services)
             )
@@ -287,14 +295,18 @@ def build(services: Services, session: gr.State) -> Shown:
                     elem_id="retrieval-question",
                 )
                 other = gr.Dropdown(
-                    ["nothing", *strategies.names("retriever")], value="nothing", label="Compare with", scale=2
+                    ["nothing", *recipes.names("retriever")], value="nothing", label="Compare with", scale=2
                 )
                 search = gr.Button("Search", variant="primary", scale=1, min_width=88, elem_id="retrieval-search")
             with gr.Row(equal_height=True):
                 scope = gr.Dropdown(
-                    [], multiselect=True, label="Search in", info="Empty: all documents", scale=6,
+                    [],
+                    multiselect=True,
+                    label="Search in",
+                    info="Empty: all documents",
+                    scale=6,
                     elem_id="retrieval-scope",
-                )  # fmt: skip
+                )
                 pages = gr.Textbox(
                     label="Pages", info="such as 3-9; empty: all", scale=2, min_width=120, elem_id="retrieval-pages"
                 )

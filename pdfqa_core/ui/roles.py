@@ -14,7 +14,7 @@ from typing import Any
 import gradio as gr
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.models.encoder_files import models_of
+from pdfqa_core.models.files import models_of
 from pdfqa_core.services import Services
 from pdfqa_core.services.accounts import AccountRole
 from pdfqa_core.settings import Settings

@@ -18,8 +18,7 @@ from markupsafe import Markup
 
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.services import Services
-from pdfqa_core.services.accounts import Account, AccountRole
-from pdfqa_core.services.invitations import NOBODY, OVER, Entry, is_seat
+from pdfqa_core.services.accounts import NOBODY, STUDY_OVER, Account, AccountRole, Entry, is_seat
 from pdfqa_core.study_types import Role
 from pdfqa_core.ui.accounts import current_place
 from pdfqa_core.ui.components import error_html, live_html, render
@@ -78,7 +77,7 @@ def _invited(services: Services, tokens: Any, address: str) -> Arrival:
     if entry is not None and entry.seat.study_id == study_id:
         return _in(entry, kept)
     if not said and study_id in kept and "enter" not in asked:
-        said = error_html(UsageError(*OVER))
+        said = error_html(UsageError(*STUDY_OVER))
     return Arrival(NOBODY, study_id, said, "enter" in asked, kept)
 
 
@@ -116,9 +115,7 @@ class Entrance:
         self.said = live_html(elem_id="pq-invited")
         with gr.Column(visible=False, elem_id="pq-enter") as self.form:
             self.name = gr.Textbox(label="Your name", max_length=80, elem_id="pq-enter-name")
-            self.password = gr.Textbox(
-                label="Password", type="password", max_length=200, elem_id="pq-enter-password"
-            )  # fmt: skip
+            self.password = gr.Textbox(label="Password", type="password", max_length=200, elem_id="pq-enter-password")
             self.button = gr.Button("Come in", variant="primary", elem_id="pq-enter-button")
 
     def shown(self, arrived: Arrival) -> tuple[str, Any]:

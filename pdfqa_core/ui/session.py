@@ -2,14 +2,56 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import gradio as gr
+
+from pdfqa_core import languages
 from pdfqa_core.errors import UsageError
+from pdfqa_core.models.files import knows
+from pdfqa_core.services import Collection, Reading, Services
 from pdfqa_core.settings import Settings
-from pdfqa_core.types import Citation, Turn
-from pdfqa_core.ui.components import CLICK_AGAIN
+from pdfqa_core.types import Citation, Document, Turn
+from pdfqa_core.ui.components import CLICK_AGAIN, plural
+
+# ----------------------------------------------------------------------------------------------------
+# What each open page is to show, so that what comes late for something else is not put on it.
+
+MOST_PAGES = 1000  # pages that are remembered, the last ones
+
+
+class Showing:
+    """Which subject (a document, a conversation) each open page is to show; the last pages are remembered."""
+
+    def __init__(self) -> None:
+        self._subjects: OrderedDict[str, tuple[str, int]] = OrderedDict()
+
+    def put(self, page: str, subject: str) -> None:
+        """Note what a page is to show from now on; one without a name is not noted."""
+        if not page:
+            return
+        self._subjects[page] = (subject, self.times(page) + 1)
+        self._subjects.move_to_end(page)
+        while len(self._subjects) > MOST_PAGES:
+            self._subjects.popitem(last=False)
+
+    def of(self, page: str) -> str:
+        """Return what a page is to show, empty where that is not known."""
+        return self._subjects.get(page, ("", 0))[0]
+
+    def times(self, page: str) -> int:
+        """Return how often something was opened on a page: it tells whether that was done again meanwhile."""
+        return self._subjects.get(page, ("", 0))[1]
+
+    def is_on(self, page: str, subject: str) -> bool:
+        """Whether a page is to show this subject, as far as is known."""
+        return page not in self._subjects or self.of(page) == subject
+
+
+# ----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,3 +164,61 @@ class Shown:
     outputs: list[Any]
     on_arrival: Shown | None = None
     states: list[Any] = field(default_factory=list)
+
+
+# ----------------------------------------------------------------------------------------------------
+# What can be asked about or searched in: collections, then documents.
+
+
+def scope_label(document: Document) -> str:
+    """Return what a document is called where it is chosen: twins differ in their file name only."""
+    different = document.title and document.title != document.filename
+    return f"{document.title} · {document.filename}" if different else document.filename
+
+
+def collection_label(collection: Collection) -> str:
+    """Return what a collection is called where it is chosen: "Contracts · collection of 3 documents"."""
+    count = len(collection.document_ids)
+    return f"{collection.name} · collection, {plural(count, 'document') if count else 'empty'}"
+
+
+def scope_choice(services: Services, session: Session) -> gr.Dropdown:
+    """Return the field with all that can be chosen, and what of the session's scope is still there."""
+    choices = [(collection_label(one), one.id) for one in services.collections.list(session.owner)]
+    choices += [(scope_label(d), d.id) for d in services.documents.list(session.owner) if d.state.usable]
+    known = {key for _, key in choices}
+    there = services.collections.still_there(session.owner, session.scope)
+    return gr.Dropdown(choices=choices, value=[one for one in there if one in known])
+
+
+# ----------------------------------------------------------------------------------------------------
+# What the page says of the languages of documents, and of an encoder that does not know them.
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderHint:
+    """What is to be said of the encoder; `offered`: another one can be had on the Models tab."""
+
+    words: str
+    offered: bool
+
+
+def language_words(reading: Reading | None) -> str:
+    """Return the language of a reading as it stands in a document's row; "" where it is not known."""
+    return languages.title(reading.language) if reading is not None else ""
+
+
+def encoder_hint(services: Services, session: Session) -> EncoderHint | None:
+    """Return what to say where documents are in languages that the recipe's encoder does not know; None for nothing."""
+    settings = session.settings
+    if not services.indexes.needs_embeddings(settings):
+        return None
+    found = services.documents.readable(session.owner, settings)
+    encoder = settings.retrieval.embedding_model
+    foreign = sorted({languages.title(r.language) for _, r in found if not knows(encoder, r.language)})
+    if not foreign:
+        return None
+    named = foreign[0] if len(foreign) == 1 else f"{', '.join(foreign[:-1])} and {foreign[-1]}"
+    are, their = ("is", "its") if len(foreign) == 1 else ("are", "their")
+    words = f"The encoder knows English only: {named} {are} found by {their} words, hardly by meaning."
+    return EncoderHint(words, not services.models.demo)

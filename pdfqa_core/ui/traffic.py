@@ -9,12 +9,41 @@ from pathlib import Path
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pdfqa_core.services.tries import Rate
+from pdfqa_core.errors import PdfQAError
+from pdfqa_core.services.secret_words import Rate
+from pdfqa_core.ui.downloads import HEADER, Budget, Tickets
 from pdfqa_core.ui.proxies import place_of
-from pdfqa_core.ui.uploads import HEADER, Budget, Tickets
+
+# ----------------------------------------------------------------------------------------------------
+# `/metrics`: numbers for Prometheus. `TokenGate` stands before it.
+
+PATH = "/metrics"
+
+
+class Metrics:
+    """Middleware that answers GET /metrics with what `text` returns (bytes and their type), or 503 and a sentence."""
+
+    def __init__(self, app: ASGIApp, *, text: Callable[[], tuple[bytes, str]]) -> None:
+        self._app = app
+        self._text = text
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request, or pass it on."""
+        if scope["type"] != "http" or scope["path"] != PATH or scope["method"] not in ("GET", "HEAD"):
+            await self._app(scope, receive, send)
+            return
+        try:
+            data, kind = await run_in_threadpool(self._text)
+        except PdfQAError as error:
+            await PlainTextResponse(f"{error}\n", 503)(scope, receive, send)
+        else:
+            await Response(data, media_type=kind)(scope, receive, send)
+
+
+# ----------------------------------------------------------------------------------------------------
 
 UPLOADS = 60  # a minute from one address, each of up to 1,000 files
 LARGEST_OTHER = 20_000_000  # bytes of a request that is no upload
@@ -60,9 +89,15 @@ class Traffic:
     """
 
     def __init__(
-        self, app: ASGIApp, *, waiting: Waiting, per_minute: int = 0, tickets: Tickets | None = None,
-        budget: Budget | None = None, program: Callable[[Headers], str] | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        app: ASGIApp,
+        *,
+        waiting: Waiting,
+        per_minute: int = 0,
+        tickets: Tickets | None = None,
+        budget: Budget | None = None,
+        program: Callable[[Headers], str] | None = None,
+    ) -> None:
         self._app = app
         self._waiting = waiting
         self._requests = Rate(per_minute) if per_minute else None

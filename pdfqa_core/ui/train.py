@@ -6,31 +6,179 @@ Make questions, review them, train, compare. What goes on does so in the backgro
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
 from pdfqa_core.errors import ModelError, PdfQAError, UsageError
+from pdfqa_core.evaluation_types import Evaluation
 from pdfqa_core.llm.hardware import memory
-from pdfqa_core.services import Outcome, Services
+from pdfqa_core.models import TrainedModel
+from pdfqa_core.protocols.gold import GoldFile, read_gold
+from pdfqa_core.services import SAMPLE, Outcome, Services
 from pdfqa_core.services.synthesis import SynthesisPlan
 from pdfqa_core.services.train_jobs import Job, Work
-from pdfqa_core.services.training import TrainingPlan
+from pdfqa_core.services.training import TrainingPlan, compared_on
 from pdfqa_core.synthesis import FEW_SHOT, RULES, Example, origin
-from pdfqa_core.training import ROUNDS, TrainingSettings
+from pdfqa_core.training import BI_ENCODER, ROUNDS, Compared, TrainingSettings
+from pdfqa_core.training.record import Row
 from pdfqa_core.types import Progress
 from pdfqa_core.ui.components import AT_ONCE, EVERY_CLICK, QUIET, clicked, error_html, render
 from pdfqa_core.ui.documents import work_html
-from pdfqa_core.ui.evaluate_setup import OWN_FILE
+from pdfqa_core.ui.encoders import BUNDLED
+from pdfqa_core.ui.evaluate_setup import OWN_FILE, OWN_HINT, SAMPLE_QUESTIONS
 from pdfqa_core.ui.roles import check_models
-from pdfqa_core.ui.scope import scope_label
-from pdfqa_core.ui.session import Session, Shown
-from pdfqa_core.ui.train_compare import Compare, used_model
-from pdfqa_core.ui.train_parts import NUMBERS, TICK, Parts, TrainState, build_parts
-from pdfqa_core.ui.train_review import Review
-from pdfqa_core.ui.train_view import STEPS, Facts, curves_html, made_html, path_html
+from pdfqa_core.ui.session import Session, Shown, scope_label
+from pdfqa_core.ui.train_parts import NUMBERS, TICK, Parts, Review, TrainState, build_parts
+from pdfqa_core.ui.train_view import STEPS, TITLES, Facts, compared_rows, curves_html, made_html, path_html
+
+# ----------------------------------------------------------------------------------------------------
+# Before and after on the Train tab: a trained model beside the one it started from, and putting it into use.
+
+WITH_MEANING = ("dense", "hybrid", "rrf", "convex")  # retrievers that an embedding model is part of
+
+
+def used_model(session: Session) -> str:
+    """Return the name of the model that the recipe compares meanings with; "" for the bundled one."""
+    retrieval = session.settings.retrieval
+    return retrieval.late_model if retrieval.retriever == "late_interaction" else retrieval.embedding_model
+
+
+def switched(services: Services, session: Session, model: TrainedModel) -> Session:
+    """Return the session with the model in use: its retriever searches now, and is got ready in the background.
+
+    An embedding model is also what the program starts with from now on. Raises PdfQAError on a demo.
+    """
+    retrieval = session.settings.retrieval
+    if model.record.kind == BI_ENCODER:
+        services.models.changes().use_encoder(model.name)
+        retriever = retrieval.retriever if retrieval.retriever in WITH_MEANING else "hybrid"
+        settings = session.settings.changed("retrieval", embedding_model=model.name, retriever=retriever)
+    else:
+        services.models.changes()  # says no on a demo
+        settings = session.settings.changed("retrieval", late_model=model.name, retriever="late_interaction")
+    services.preparation.want(session.owner, settings)
+    return replace(session, settings=settings)
+
+
+def _rows(scores: Mapping[str, Compared]) -> dict[str, Row]:
+    return {name: (one.before, one.after, one.difference) for name, one in scores.items()}
+
+
+class Compare:
+    """Shows scores before and after, measures questions of people, and puts a model into use."""
+
+    def __init__(self, services: Services, parts: Parts) -> None:
+        self.services = services
+        self.parts = parts
+
+    def _models(self) -> tuple[TrainedModel, ...]:
+        """Return what was trained here; visitors of a demo are shown none."""
+        return () if self.services.models.demo else self.services.training.list()
+
+    def _model(self, state: TrainState) -> TrainedModel | None:
+        models = sorted(self._models(), key=lambda one: one.record.made_at, reverse=True)
+        return next((one for one in models if one.name == state.model), models[0] if models else None)
+
+    def shown(self, facts: Facts, state: TrainState, session: Session) -> dict[Any, Any]:
+        """Return the models that were trained here, and the scores of the chosen one."""
+        model = self._model(state)
+        if model is None:
+            html = render("train_compare", models=(), next=facts.next, title=TITLES[facts.next])
+            return {self.parts.compared: html, self.parts.people: gr.Column(visible=False), self.parts.state: state}
+        record = model.record
+        html = render("train_compare", models=self._models(), record=record, used=used_model(session), bundled=BUNDLED)
+        html += render("train_table", title="Held-out questions", rows=compared_rows(_rows(record.compared)))
+        for name, scores in record.people.items():
+            html += render("train_table", title=f"On {name}", rows=compared_rows(_rows(scores)))
+        html += render("train_rounds", rounds=record.rounds, k=record.settings.k)
+        html += render("train_notes", record=record, path=model.path)
+        return {
+            self.parts.compared: html,
+            self.parts.people: gr.Column(visible=True),
+            self.parts.measured: "",
+            self.parts.state: replace(state, model=model.name),
+        }
+
+    def clicked(self, state: TrainState, session: Session, event: gr.EventData) -> tuple[TrainState, Session, str]:
+        """Open, use or delete a model; returns state, session and what to say."""
+        data = clicked(event)
+        action = data.get("action")
+        if action == "step":
+            return replace(state, step=data["step"]), session, ""
+        if action not in ("open", "use", "remove"):
+            return state, session, ""
+        name = data["name"]
+        model = next((one for one in self._models() if one.name == name), None)
+        if model is None:
+            raise UsageError(f"There is no trained model called {name[:60]!r}.", "It may have been deleted.")
+        if action == "use":
+            session = switched(self.services, session, model)
+            how = "late interaction" if model.record.kind != BI_ENCODER else session.settings.retrieval.retriever
+            words = f"{name} searches now, by {how}. The documents are got ready for it in the background."
+            return replace(state, model=name), session, render("models_said", words=words)
+        if action == "remove":
+            self.services.models.changes().remove_encoder(name, session.settings.retrieval)
+            return replace(state, model=""), session, render("models_said", words=f"{name} was deleted.")
+        return replace(state, model=name), session, ""
+
+    # ------------------------------------------------------------ questions of people
+
+    @staticmethod
+    def _key(request: gr.Request) -> str:
+        return f"train-measure-{request.session_hash}"
+
+    def stop(self, request: gr.Request) -> None:
+        """Stop measuring."""
+        self.services.tasks.stop(self._key(request))
+
+    @staticmethod
+    def _gold(source: str, upload: str | None) -> GoldFile:
+        if source == SAMPLE_QUESTIONS:
+            return replace(read_gold(SAMPLE / "questions.jsonl"), name="sample questions")
+        if source != OWN_FILE or not upload:
+            raise UsageError("There are no questions yet.", OWN_HINT)
+        return read_gold(Path(upload))
+
+    def measure(
+        self, source: str, upload: str | None, state: TrainState, session: Session, request: gr.Request
+    ) -> Iterator[tuple[Any, ...]]:
+        """Measure the model and its base on questions of people; the evaluation is kept on the Evaluate tab."""
+        yield work_html(Progress("reading the questions")), gr.Button(visible=False), gr.Button(visible=True), ""
+        message, table = "", ""
+        try:
+            model = self._model(state)
+            if model is None:
+                raise UsageError("There is no trained model yet.", "Train one first.")
+            gold, systems = self._gold(source, upload), self.services.training.systems(model, session.settings)
+            for event in self.services.evaluation.evaluate_retrieval(
+                session.owner, gold, systems, document_ids=self._scope(source, session), task=self._key(request)
+            ):
+                if isinstance(event, Progress):
+                    yield work_html(event), gr.skip(), gr.skip(), gr.skip()
+                elif isinstance(event, Evaluation):
+                    rows = compared_on(event)
+                    record = self.services.training.note_people(model, gold.name, rows).record
+                    table = render("train_table", title=f"{model.name} on {gold.name}", rows=compared_rows(rows))
+                    table += render("train_verdict", record=record)
+        except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
+            message = error_html(error)
+        yield message, gr.Button(visible=True), gr.Button(visible=False), table
+
+    def _scope(self, source: str, session: Session) -> tuple[str, ...]:
+        """Return the documents that the questions are about; the sample's are about the sample."""
+        if source != SAMPLE_QUESTIONS:
+            return ()
+        if not self.services.documents.has_sample(session.owner):
+            raise UsageError("The sample report is not among your documents.", "Add it on the Documents tab.")
+        return self.services.documents.document_ids(session.owner, ["harbour-heat.pdf"])
+
+
+# ----------------------------------------------------------------------------------------------------
 
 FETCH = "() => window.pdfqa.fetch('train-download')"
 WHOLE = "Type a whole number."
@@ -62,19 +210,24 @@ class Tab:
         counts = Counter(one.outcome for one in services.synthesis.list(owner))
         demo = services.models.demo
         return Facts(
-            sum(one.state.usable for one in services.documents.list(owner)), counts,
+            sum(one.state.usable for one in services.documents.list(owner)),
+            counts,
             () if demo else tuple(one.name for one in services.training.list()),
-            tuple(one.plan.name for one in services.training.unfinished(owner)), used_model(session),
+            tuple(one.plan.name for one in services.training.unfinished(owner)),
+            used_model(session),
             services.train_jobs.of(owner),
-        )  # fmt: skip
+        )
 
     def show(self, state: TrainState, session: Session) -> dict[Any, Any]:
         """Return the path and the open step; without one, the step that comes next."""
         facts = self.facts(session)
         state = replace(state, step=state.step if state.step in STEPS else facts.going or facts.next)
         filled = {
-            "generate": self._generate, "review": self._review, "train": self._train, "compare": self._compare,
-        }[state.step](facts, state, session)  # fmt: skip
+            "generate": self._generate,
+            "review": self._review,
+            "train": self._train,
+            "compare": self._compare,
+        }[state.step](facts, state, session)
         return {
             self.parts.state: state,
             self.parts.path: path_html(facts, state.step, demo=self.services.models.demo),
@@ -151,9 +304,13 @@ class Tab:
         if kind == FEW_SHOT:
             examples = self.services.synthesis.examples(session.owner, _whole(k, "Examples shown"))
         return SynthesisPlan(
-            kind, _whole(passages, "Passages of each document"), _whole(questions, "Questions of each passage"),
-            session.settings.llm.seed, examples, tuple(one for one in documents or () if one in owned),
-        )  # fmt: skip
+            kind,
+            _whole(passages, "Passages of each document"),
+            _whole(questions, "Questions of each passage"),
+            session.settings.llm.seed,
+            examples,
+            tuple(one for one in documents or () if one in owned),
+        )
 
     def drawn(self, session: Session, *fields: Any) -> str:
         """Return of how many passages questions would be made, and of how many they have been."""
@@ -163,9 +320,13 @@ class Tab:
             plan = self._making_plan(session, *fields)
             passages, done = self.services.synthesis.drawn(session.owner, plan, session.settings)
             shown = render(
-                "train_drawn", documents=1, passages=passages, done=done, each=plan.per_passage,
+                "train_drawn",
+                documents=1,
+                passages=passages,
+                done=done,
+                each=plan.per_passage,
                 examples=origin(plan.examples),
-            )  # fmt: skip
+            )
         except ModelError as error:
             shown = error_html(error)
         except PdfQAError as error:
@@ -245,15 +406,20 @@ class Tab:
         return {
             self.parts.train_work: work,
             self.parts.live: render(
-                "train_live", accepted=facts.accepted, waiting=facts.waiting, prepared=prepared, stopped=stopped,
+                "train_live",
+                accepted=facts.accepted,
+                waiting=facts.waiting,
+                prepared=prepared,
+                stopped=stopped,
                 finished=own.model if own and not own.running else "",
-                time=duration(prepared.estimate.seconds) if prepared else "", free=memory().free,
+                time=duration(prepared.estimate.seconds) if prepared else "",
+                free=memory().free,
             ),
             self.parts.curves: _learnt(own),
             self.parts.estimate: gr.Button(visible=not going),
             self.parts.train: gr.Button(visible=not going),
             self.parts.train_stop: gr.Button(visible=going == "train"),
-        }  # fmt: skip
+        }
 
     def _training_plan(self, session: Session, *fields: Any) -> TrainingPlan:
         kind, name, unreviewed, base, teacher, precision, *values = fields
@@ -263,9 +429,16 @@ class Tab:
         base, teacher = (base or "").strip(), (teacher or "").strip()
         check_models(self.services, (), (base, teacher))
         return TrainingPlan(
-            kind, (name or "").strip(), base, settings, own["k"], own["margin"], teacher, own["held_out"],
+            kind,
+            (name or "").strip(),
+            base,
+            settings,
+            own["k"],
+            own["margin"],
+            teacher,
+            own["held_out"],
             bool(unreviewed),
-        )  # fmt: skip
+        )
 
     def estimated(self, state: TrainState, session: Session, *fields: Any) -> dict[Any, Any]:
         """Find out what training takes."""
@@ -363,8 +536,14 @@ def build(services: Services, session: gr.State) -> Shown:
     reviewing = [parts.path, state, parts.card, parts.page, parts.sets, parts.files, parts.only]
     generating = [parts.make_work, parts.make, parts.make_stop, parts.made, parts.making[3], parts.drawn, parts.fields]
     learning = [
-        parts.train_work, parts.live, parts.curves, parts.estimate, parts.train, parts.train_stop, parts.training[2],
-    ]  # fmt: skip
+        parts.train_work,
+        parts.live,
+        parts.curves,
+        parts.estimate,
+        parts.train,
+        parts.train_stop,
+        parts.training[2],
+    ]
     comparing = [parts.compared, parts.people, parts.measured]
     shown = [*reviewing, *generating, *learning, *comparing, parts.timer, parts.message, *steps]
     here = [state, session]
@@ -392,8 +571,11 @@ def build(services: Services, session: gr.State) -> Shown:
     parts.compared.click(tab.compared, here, [*shown, session], **QUIET)
     parts.source.change(lambda source: gr.File(visible=source == OWN_FILE), parts.source, parts.upload, **AT_ONCE)
     parts.measure.click(
-        tab.compare.measure, [parts.source, parts.upload, *here],
-        [parts.measure_work, parts.measure, parts.measure_stop, parts.measured], concurrency_limit=None, **QUIET,
-    )  # fmt: skip
+        tab.compare.measure,
+        [parts.source, parts.upload, *here],
+        [parts.measure_work, parts.measure, parts.measure_stop, parts.measured],
+        concurrency_limit=None,
+        **QUIET,
+    )
     parts.measure_stop.click(tab.compare.stop, None, None, **AT_ONCE)
     return Shown(tab.show, here, shown)

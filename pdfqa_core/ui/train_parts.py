@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import io
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 import gradio as gr
 
+from pdfqa_core.errors import UsageError
 from pdfqa_core.protocols.gold import suffixes
-from pdfqa_core.services import SyntheticQuestion
+from pdfqa_core.services import Outcome, Services, SyntheticQuestion
 from pdfqa_core.services.synthesis import MOST_EXAMPLES, USUAL_EXAMPLES
 from pdfqa_core.services.training import TrainingPlan
 from pdfqa_core.synthesis import FEW_SHOT, RULES, ZERO_SHOT
 from pdfqa_core.training import BI_ENCODER, LATE_INTERACTION, Precision, TrainingSettings
-from pdfqa_core.ui.components import FIELD_HEIGHT, live_html, render, switch
-from pdfqa_core.ui.evaluate_setup import OWN_FILE, SAMPLE_QUESTIONS
+from pdfqa_core.types import Passage
+from pdfqa_core.ui import downloads
+from pdfqa_core.ui.components import FIELD_HEIGHT, Click, clicked, live_html, render, switch
+from pdfqa_core.ui.evaluate_setup import ACCEPTED_QUESTIONS, OWN_FILE, SAMPLE_QUESTIONS
+from pdfqa_core.ui.page_view import main_page, show_page
+from pdfqa_core.ui.session import Session
+from pdfqa_core.ui.train_view import pages_of
 
 TICK = 1.5  # seconds between two looks at what goes on
 WAITING, ACCEPTED, REJECTED, DROPPED = FILTERS = ("waiting", "accepted", "rejected", "dropped")
@@ -115,30 +123,49 @@ def _generate() -> dict[str, Any]:
         kind = gr.Radio(MAKERS, value=RULES, label="How", elem_id="train-kind")
         with gr.Row():
             passages = gr.Number(
-                20, label="Passages of each document", info="drawn by chance; 0 takes all", precision=0, minimum=0,
+                20,
+                label="Passages of each document",
+                info="drawn by chance; 0 takes all",
+                precision=0,
+                minimum=0,
                 elem_id="train-passages",
-            )  # fmt: skip
+            )
             questions = gr.Number(
-                1, label="Questions of each passage", precision=0, minimum=1, maximum=10, elem_id="train-questions",
+                1,
+                label="Questions of each passage",
+                precision=0,
+                minimum=1,
+                maximum=10,
+                elem_id="train-questions",
                 info="at most; nearly equal ones are dropped",
-            )  # fmt: skip
+            )
         examples = gr.Number(
-            USUAL_EXAMPLES, label="Examples shown", precision=0, minimum=1, maximum=MOST_EXAMPLES, visible=False,
+            USUAL_EXAMPLES,
+            label="Examples shown",
+            precision=0,
+            minimum=1,
+            maximum=MOST_EXAMPLES,
+            visible=False,
             info="k of the prompt: questions you accepted first, then ones that come with the program",
             elem_id="train-examples",
-        )  # fmt: skip
+        )
         documents = gr.Dropdown(
             [], multiselect=True, label="Documents", info="Empty: all of them", elem_id="train-documents"
-        )  # fmt: skip
+        )
     drawn, work = live_html(elem_id="train-drawn"), live_html(elem_id="train-make-work")
     with gr.Row():
         make = gr.Button("Make questions", variant="primary", elem_id="train-make")
         stop = gr.Button("Stop", visible=False, elem_classes=["pq-stop"], elem_id="train-make-stop")
     made = live_html(elem_id="train-made")
     return {
-        "fields": fields, "making": (kind, passages, questions, documents, examples), "drawn": drawn, "make": make,
-        "make_work": work, "make_stop": stop, "made": made,
-    }  # fmt: skip
+        "fields": fields,
+        "making": (kind, passages, questions, documents, examples),
+        "drawn": drawn,
+        "make": make,
+        "make_work": work,
+        "make_stop": stop,
+        "made": made,
+    }
 
 
 def _review() -> dict[str, Any]:
@@ -162,24 +189,31 @@ def _train() -> dict[str, Any]:
     _heading("Train", TRAINING)
     kind = gr.Radio(MODELS, value=BI_ENCODER, label="What", elem_id="train-model-kind")
     name = gr.Textbox(
-        label="Name", info="Empty: the first free one", placeholder="my-bi-encoder", max_length=60,
+        label="Name",
+        info="Empty: the first free one",
+        placeholder="my-bi-encoder",
+        max_length=60,
         elem_id="train-name",
-    )  # fmt: skip
+    )
     unreviewed = gr.Checkbox(False, label="Also with questions nobody has looked at", elem_id="train-unreviewed")
     with gr.Accordion("More", open=False):
         base = gr.Textbox(
-            label="Start from", info="Folder or name of a model; empty: the one that the recipe uses",
+            label="Start from",
+            info="Folder or name of a model; empty: the one that the recipe uses",
             elem_id="train-base",
-        )  # fmt: skip
+        )
         teacher = gr.Textbox(
-            label="Teacher", info="Folder or hub name of a cross-encoder that judges negatives; empty: the retriever",
+            label="Teacher",
+            info="Folder or hub name of a cross-encoder that judges negatives; empty: the retriever",
             elem_id="train-teacher",
-        )  # fmt: skip
+        )
         precision = gr.Radio(
-            list(get_args(Precision)), value=usual.precision, label="Precision",
+            list(get_args(Precision)),
+            value=usual.precision,
+            label="Precision",
             info="bf16: 16 bits, quicker where the processor has them; auto finds out",
             elem_id="train-precision",
-        )  # fmt: skip
+        )
         names, numbers = list(NUMBERS), []
         for pair in zip(names[::2], names[1::2], strict=True):
             with gr.Row():
@@ -188,11 +222,15 @@ def _train() -> dict[str, Any]:
                     value = getattr(plan if hasattr(plan, one) else usual, one)
                     numbers.append(
                         gr.Number(
-                            value, label=label, info=info, precision=0 if whole else None, minimum=0,
+                            value,
+                            label=label,
+                            info=info,
+                            precision=0 if whole else None,
+                            minimum=0,
                             step=1 if whole else 0.00001 if one == "learning_rate" else 0.05,
                             elem_id=f"train-{one.replace('_', '-')}",
                         )
-                    )  # fmt: skip
+                    )
     work = live_html(elem_id="train-work")
     with gr.Row():
         estimate = gr.Button("What it takes", elem_id="train-estimate")
@@ -200,18 +238,25 @@ def _train() -> dict[str, Any]:
         stop = gr.Button("Stop", visible=False, elem_classes=["pq-stop"], elem_id="train-stop")
     live, curves = live_html(elem_id="train-live"), live_html(elem_id="train-curves")
     return {
-        "training": (kind, name, unreviewed, base, teacher, precision, *numbers), "estimate": estimate, "train": train,
-        "train_work": work, "train_stop": stop, "live": live, "curves": curves,
-    }  # fmt: skip
+        "training": (kind, name, unreviewed, base, teacher, precision, *numbers),
+        "estimate": estimate,
+        "train": train,
+        "train_work": work,
+        "train_stop": stop,
+        "live": live,
+        "curves": curves,
+    }
 
 
 def _compare() -> dict[str, Any]:
     compared = live_html(elem_id="train-compared")
     with gr.Column(visible=False) as people:
         source = gr.Radio(
-            [SAMPLE_QUESTIONS, OWN_FILE], value=OWN_FILE, label="Measure on questions of people too",
+            [SAMPLE_QUESTIONS, OWN_FILE],
+            value=OWN_FILE,
+            label="Measure on questions of people too",
             elem_id="train-source",
-        )  # fmt: skip
+        )
         upload = gr.File(
             label="Questions with gold", file_types=list(suffixes()), height=FIELD_HEIGHT, elem_id="train-file"
         )
@@ -221,9 +266,15 @@ def _compare() -> dict[str, Any]:
             stop = gr.Button("Stop", visible=False, elem_classes=["pq-stop"], elem_id="train-measure-stop")
         measured = live_html(elem_id="train-measured")
     return {
-        "compared": compared, "people": people, "source": source, "upload": upload, "measure": measure,
-        "measure_stop": stop, "measure_work": work, "measured": measured,
-    }  # fmt: skip
+        "compared": compared,
+        "people": people,
+        "source": source,
+        "upload": upload,
+        "measure": measure,
+        "measure_stop": stop,
+        "measure_work": work,
+        "measured": measured,
+    }
 
 
 def build_parts() -> Parts:
@@ -245,3 +296,154 @@ def build_parts() -> Parts:
     return Parts(
         state=state, path=path, message=message, timer=gr.Timer(TICK, active=False), steps=steps, page=page, **made
     )
+
+
+# ----------------------------------------------------------------------------------------------------
+# Looking over questions on the Train tab: one after the other, by keys, each beside its passage on its page.
+
+OUTCOMES = {
+    WAITING: Outcome.NEW, ACCEPTED: Outcome.ACCEPTED, REJECTED: Outcome.REJECTED, DROPPED: Outcome.DROPPED,
+}  # fmt: skip
+DECISIONS = {"accept": Outcome.ACCEPTED, "reject": Outcome.REJECTED, "edit-question": Outcome.ACCEPTED}
+MOST_UNDO = 50
+NAMES = {"jsonl": "questions.jsonl", "beir": "questions-beir.zip"}
+
+
+class Review:
+    """Decides about questions; each decision is stored before the next question is shown."""
+
+    def __init__(self, services: Services, parts: Parts) -> None:
+        self.services = services
+        self.parts = parts
+
+    # ------------------------------------------------------------ showing
+
+    def shown(self, state: TrainState, session: Session) -> dict[Any, Any]:
+        """Return the question in review with its passage and page, and what accepted ones are good for."""
+        every = self.services.synthesis.list(session.owner)
+        accepted = sum(one.outcome is Outcome.ACCEPTED for one in every)
+        queue = self._queue(every, state)
+        chosen = next((one for one in queue if one.id == state.question), queue[0] if queue else None)
+        state = replace(state, question=chosen.id if chosen else "")
+        return {
+            self.parts.state: state,
+            self.parts.card: self._card(chosen, queue, every, accepted, state, session),
+            self.parts.page: self._page(chosen, session, Click()) if chosen else "",
+            self.parts.sets: render("train_sets", accepted=accepted, name=ACCEPTED_QUESTIONS),
+            self.parts.files: gr.Column(visible=accepted > 0),
+            self.parts.only: gr.Radio(value=state.only),
+        }
+
+    @staticmethod
+    def _queue(every: Sequence[SyntheticQuestion], state: TrainState) -> list[SyntheticQuestion]:
+        """Return the questions of the filter in their order, the skipped ones last."""
+        wanted = [one for one in every if one.outcome is OUTCOMES[state.only]]
+        places = {name: place for place, name in enumerate(state.skipped, start=1)}
+        return sorted(wanted, key=lambda one: places.get(one.id, 0))
+
+    def _card(
+        self,
+        chosen: SyntheticQuestion | None,
+        queue: Sequence[SyntheticQuestion],
+        every: Sequence[SyntheticQuestion],
+        accepted: int,
+        state: TrainState,
+        session: Session,
+    ) -> str:
+        living = [one for one in every if one.outcome is not Outcome.DROPPED]
+        looked = sum(one.outcome is not Outcome.NEW for one in living)
+        if chosen is None:
+            return render(
+                "train_review",
+                question=None,
+                made=len(living),
+                only=state.only,
+                accepted=accepted,
+                undo=bool(state.undo),
+            )
+        name = self.services.documents.names(session.owner).get(chosen.document_id, "")
+        return render(
+            "train_review",
+            question=chosen,
+            position=queue.index(chosen) + 1,
+            total=len(queue),
+            only=state.only,
+            accepted=accepted,
+            looked=looked,
+            of=len(living),
+            undo=bool(state.undo),
+            maker="rules" if chosen.kind == RULES else f"{chosen.model}, {chosen.kind}",
+            place=f"{name}, {pages_of(chosen)}",
+        )
+
+    def _page(self, one: SyntheticQuestion, session: Session, request: Click) -> str:
+        passage = Passage(one.passage_id, one.spans, one.passage)
+        name = self.services.documents.names(session.owner).get(one.document_id, "the document")
+        return show_page(
+            self.services,
+            session.owner,
+            one.document_id,
+            main_page(passage),
+            settings=session.settings,
+            passage=passage,
+            request=request,
+            filename=name,
+        ).html
+
+    # ------------------------------------------------------------ deciding
+
+    def clicked(self, state: TrainState, session: Session, event: gr.EventData) -> TrainState:
+        """Do what a button of the card says; returns the state after it."""
+        data = clicked(event)
+        match data.get("action"):
+            case "accept" | "reject" | "edit-question":
+                return self._decided(data, state, session)
+            case "later":
+                name = data["question"]
+                return replace(state, question="", skipped=(*(one for one in state.skipped if one != name), name))
+            case "back":
+                queue = self._queue(self.services.synthesis.list(session.owner), state)
+                place = next((n for n, one in enumerate(queue) if one.id == data["question"]), 0)
+                return replace(state, question=queue[max(0, place - 1)].id if queue else "")
+            case "undo" if state.undo:
+                before = state.undo[-1]
+                self.services.synthesis.restore(session.owner, before)
+                only = next(name for name, outcome in OUTCOMES.items() if outcome is before.outcome)
+                return replace(state, undo=state.undo[:-1], question=before.id, only=only)
+            case "step":
+                return replace(state, step=data["step"])
+        return state
+
+    def _decided(self, data: Click, state: TrainState, session: Session) -> TrainState:
+        text = data.get("text", "")
+        if data["action"] == "edit-question" and not text.strip():
+            raise UsageError("The question has no words.", "Type some, or reject it.")
+        every = self.services.synthesis.list(session.owner)
+        before = next((one for one in every if one.id == data["question"]), None)
+        if before is None:
+            raise UsageError("There is no such question here.", "It may have been removed with its document.")
+        queue = self._queue(every, state)
+        place = next((n for n, one in enumerate(queue) if one.id == before.id), -1)
+        self.services.synthesis.decide(session.owner, before.id, DECISIONS[data["action"]], text)
+        following = queue[place + 1].id if 0 <= place < len(queue) - 1 else ""
+        return replace(state, undo=(*state.undo, before)[-MOST_UNDO:], question=following)
+
+    def page_clicked(self, state: TrainState, session: Session, event: gr.EventData) -> Any:
+        """Turn the page beside the question."""
+        found = [one for one in self.services.synthesis.list(session.owner) if one.id == state.question]
+        return self._page(found[0], session, clicked(event)) if found else gr.skip()
+
+    # ------------------------------------------------------------ files
+
+    def download(self, kind: str, session: Session) -> str:
+        """Return the path of the accepted questions as a file; `kind` is one of NAMES."""
+        chosen, owner = (Outcome.ACCEPTED,), session.owner
+        if kind == "beir":
+            files, _ = self.services.synthesis.beir_files(owner, chosen, session.settings)
+            packed = io.BytesIO()
+            with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+                for name, data in files.items():
+                    archive.writestr(name, data)
+            return downloads.write(NAMES[kind], packed.getvalue())
+        data, _ = self.services.synthesis.questions_file(owner, chosen)
+        return downloads.write(NAMES[kind], data)

@@ -96,12 +96,17 @@ def path_html(facts: Facts, open_step: str, *, demo: bool) -> str:
     """Return the steps: which are done, which is open, which comes next, which is under way."""
     rows = [
         {
-            "name": step, "number": number, "title": TITLES[step], "words": facts.said(step), "done": facts.done(step),
-            "open": step == open_step, "next": step == facts.next and not facts.done(step),
+            "name": step,
+            "number": number,
+            "title": TITLES[step],
+            "words": facts.said(step),
+            "done": facts.done(step),
+            "open": step == open_step,
+            "next": step == facts.next and not facts.done(step),
             "going": step == facts.going,
         }
         for number, step in enumerate(STEPS, start=1)
-    ]  # fmt: skip
+    ]
     return render("train_path", rows=rows, demo=demo)
 
 
@@ -124,10 +129,15 @@ def made_html(questions: Sequence[SyntheticQuestion], filenames: Mapping[str, st
     rows = [(filenames.get(name, "removed"), counts) for name, counts in by_document.items()]
     result = job.result if job is not None and job.work is Work.MAKING and not job.running else None
     return render(
-        "train_made", count=len(kept), makers=made_by(kept), rows=sorted(rows, key=lambda row: row[0]),
-        dropped=len(dropped), reasons=Counter(one.reason for one in dropped).most_common(), result=result,
+        "train_made",
+        count=len(kept),
+        makers=made_by(kept),
+        rows=sorted(rows, key=lambda row: row[0]),
+        dropped=len(dropped),
+        reasons=Counter(one.reason for one in dropped).most_common(),
+        result=result,
         rejected=sum(one.outcome is Outcome.REJECTED for one in kept),
-    )  # fmt: skip
+    )
 
 
 def pages_of(one: SyntheticQuestion) -> str:
@@ -159,12 +169,21 @@ def curves_html(job: Job, steps: int, k: int) -> str:
 
     last = job.scores[-1] if job.scores else None
     return render(
-        "train_curves", width=WIDTH, height=HEIGHT, middle=WIDTH / ROUNDS, total=total, top=f"{top:.2f}", k=k,
+        "train_curves",
+        width=WIDTH,
+        height=HEIGHT,
+        middle=WIDTH / ROUNDS,
+        total=total,
+        top=f"{top:.2f}",
+        k=k,
         loss=line([(x(number, step), loss) for number, step, loss in losses], top),
-        now=job.losses[-1] if job.losses else None, last=last, best=_best(job.scores),
-        hits=line(points("hit_rate"), 1.0), mrr=line(points("mrr"), 1.0),
+        now=job.losses[-1] if job.losses else None,
+        last=last,
+        best=_best(job.scores),
+        hits=line(points("hit_rate"), 1.0),
+        mrr=line(points("mrr"), 1.0),
         dots=[(at, round(HEIGHT * (1 - value), 1)) for at, value in points("hit_rate")],
-    )  # fmt: skip
+    )
 
 
 def _best(scores: Sequence[Scored]) -> Scored | None:

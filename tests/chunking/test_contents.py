@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pdfqa_core.chunking.contents import MOST, ContentsEntry, contents, levelled, shown_first
+from pdfqa_core.chunking.sections import MOST, ContentsEntry, contents, levelled, shown_first
 from pdfqa_core.types import Block, BlockKind, Page
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pdfqa_core.chunking.spread import abstract, conclusion, spread
+from pdfqa_core.chunking.stream import abstract, conclusion, spread
 from pdfqa_core.types import Block, BlockKind, Page
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pdfqa_core.extraction.process.file_limits import MB, OWNERS
+from pdfqa_core.extraction.process.limits import FILE_MB, OWNERS
 from tests.services.test_runs import QUESTIONS
 
 LITERAL = (
@@ -64,7 +64,7 @@ def test_ctrl_c_stops_and_the_same_command_goes_on(run, workspace, data, monkeyp
             for thread in set(threading.enumerate()) - others:  # which tells the run to stop
                 thread.join(10)
 
-    monkeypatch.setattr("pdfqa_core.cli.progress.show", show)
+    monkeypatch.setattr("pdfqa_core.cli.terminal.show", show)
     stops = [True]
     call = ("evaluate", "run", "answers", "--data", data, *LITERAL)
     stopped = run(*call)
@@ -180,6 +180,6 @@ def test_a_file_of_100_mb_is_drawn_from_in_little_memory(large, tmp_path):
 def test_a_file_above_the_limit_is_refused_with_its_size(run, empty, tmp_path):
     path = tmp_path / "huge.jsonl"
     with path.open("wb") as file:
-        file.truncate(OWNERS.text + MB)
+        file.truncate(OWNERS.text + FILE_MB)
     wrong = run("evaluate", "run", "answers", "--data", path, *LITERAL)
     assert (wrong.status, wrong.data["error"]["what"]) == (2, "huge.jsonl has 1001 MB; the limit is 1000 MB.")

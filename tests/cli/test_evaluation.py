@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pdfqa_core.json_codec import decode
-from pdfqa_core.llm import gpu
+from pdfqa_core.llm import hardware
 from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.storage import Store
 from pdfqa_core.study_types import Rating
@@ -137,7 +137,7 @@ def test_an_export_to_standard_output_is_the_file_and_nothing_else(workspace, ru
 
 def test_doctor_says_what_does_not_work(empty, run, monkeypatch, tmp_path):
     monkeypatch.setenv("PDFQA_MODEL", str(tmp_path / "none.gguf"))
-    monkeypatch.setattr(gpu, "find_gpu", lambda: gpu.Gpu("Metal", 16_000_000_000, 9_500_000_000))
+    monkeypatch.setattr(hardware, "find_gpu", lambda: hardware.Gpu("Metal", 16_000_000_000, 9_500_000_000))
     done = run("doctor", "--json")
     checks = {row["name"]: row for row in done.data["checks"]}
     assert list(checks) == [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pdfqa_core.cli.ingest import read_password
-from pdfqa_core.cli.progress import duration
+from pdfqa_core.cli.terminal import duration
 from pdfqa_core.errors import UsageError
 
 

@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from pdfqa_core.cli.logs import begin
+from pdfqa_core.cli.terminal import begin
 
 
 @pytest.mark.parametrize("form", ["json", ""])

@@ -13,7 +13,7 @@ import pytest
 
 from pdfqa_core.cli.chat import OFFER
 from pdfqa_core.llm import engines
-from pdfqa_core.reading.declining import NOT_ANSWERED
+from pdfqa_core.reading.outcomes import NOT_ANSWERED
 from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.storage import Store
 from pdfqa_core.streaming import is_set

@@ -13,7 +13,7 @@ import pytest
 from pdfqa_core.cluster import ClusterError, named_cluster
 from pdfqa_core.errors import DocumentError, StoppedError
 from pdfqa_core.models import graphs_path
-from pdfqa_core.models.cluster_encoder import ClusterEncoder
+from pdfqa_core.models.encoders import ClusterEncoder
 from pdfqa_core.retrieval import Encoder
 from pdfqa_core.settings import LLMSettings
 from pdfqa_core.types import DocumentState

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from pdfqa_core.conversation import Concatenation, LLMRewriter
-from pdfqa_core.conversation.llm import EXAMPLES, WRITTEN, flaw, prompt
+from pdfqa_core.conversation.rewriters import EXAMPLES, WRITTEN, flaw, prompt
 from pdfqa_core.types import Rewritten
 
 HISTORY = [("What is the deductible of the Standard plan?", "The deductible of the Standard plan is $2,000 a year.")]

@@ -8,12 +8,17 @@ from datetime import timedelta
 import pytest
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.exports.agreement import agreement_frame, agreement_html, agreement_latex, agreement_markdown
-from pdfqa_core.exports.agreement_figure import agreement_figure, over_time_svg
-from pdfqa_core.metrics.agreement import Agreement
-from pdfqa_core.metrics.many_annotators import AgreementOfMany
+from pdfqa_core.exports.agreement import (
+    agreement_figure,
+    agreement_frame,
+    agreement_html,
+    agreement_latex,
+    agreement_markdown,
+    over_time_svg,
+)
+from pdfqa_core.metrics.agreement import Agreement, AgreementOfMany
 from pdfqa_core.protocols.annotation import CRITERIA, by_annotator
-from pdfqa_core.protocols.study_agreement import CriterionAgreement, study_agreement, with_others
+from pdfqa_core.protocols.study_measures import CriterionAgreement, study_agreement, with_others
 from pdfqa_core.study_types import AppliesTo, Rating
 from tests.storage.conftest import NOW
 

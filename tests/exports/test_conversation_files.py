@@ -12,17 +12,17 @@ from html.parser import HTMLParser
 import docx
 import pytest
 
-from pdfqa_core.exports.answer_rows import conversation_row
 from pdfqa_core.exports.citing import Author, Source
-from pdfqa_core.exports.conversation_html import conversations_html
-from pdfqa_core.exports.conversation_word import conversations_word
 from pdfqa_core.exports.conversations import (
     PagePicture,
+    conversations_html,
     conversations_markdown,
+    conversations_word,
     markdown_zip,
 )
+from pdfqa_core.exports.frames import conversation_row
 from pdfqa_core.json_codec import decode
-from pdfqa_core.reading.declining import NOT_ANSWERED
+from pdfqa_core.reading.outcomes import NOT_ANSWERED
 from pdfqa_core.types import Answer, Citation, Conversation, Span
 from tests.exports.test_conversation_text import (
     DOCUMENT,

@@ -18,7 +18,7 @@ from pdfqa_core.exports.conversations import (
     turn_text,
     unfound_numbers,
 )
-from pdfqa_core.reading.declining import NOT_ANSWERED
+from pdfqa_core.reading.outcomes import NOT_ANSWERED
 from pdfqa_core.types import Answer, CheckedSentence, Citation, Conversation, Hit, Passage, Span, Support, Turn
 from tests.storage.conftest import NOW, turn
 

@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 
 from pdfqa_core.csv_format import read_csv
 from pdfqa_core.errors import UsageError
+from pdfqa_core.exports.evaluation_files import write_jsonl
 from pdfqa_core.exports.frames import clipboard_text
-from pdfqa_core.exports.jsonl import write_jsonl
-from pdfqa_core.exports.ratings import RatingRow, rating_rows, ratings_frame, write_ratings
+from pdfqa_core.exports.studies import RatingRow, rating_rows, ratings_frame, write_ratings
 from pdfqa_core.json_codec import decode
-from pdfqa_core.metrics.long_format import read_ratings
-from pdfqa_core.metrics.many_annotators import agreement_of_many
+from pdfqa_core.metrics.agreement import agreement_of_many, read_ratings
 from pdfqa_core.storage import StudyTurn
 from pdfqa_core.study_types import Adjudication, Study
 from pdfqa_core.types import Citation, Conversation, Span

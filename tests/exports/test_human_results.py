@@ -10,7 +10,7 @@ import pytest
 from pdfqa_core.csv_format import read_csv
 from pdfqa_core.errors import UsageError
 from pdfqa_core.exports.frames import write_frame
-from pdfqa_core.exports.human_results import (
+from pdfqa_core.exports.studies import (
     result_tables,
     results_figure,
     results_frame,

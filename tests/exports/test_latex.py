@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pdfqa_core.evaluation_types import Evaluation, ScoredItem, ScoredSystem
-from pdfqa_core.exports.deviations import deviations_of
-from pdfqa_core.exports.latex import table_latex
+from pdfqa_core.exports.report import deviations_of, table_latex
 from pdfqa_core.metrics.comparison import compare
 from pdfqa_core.protocols.runs.profile import DEFAULT, HEADINGS, deviations
 

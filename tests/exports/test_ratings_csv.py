@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 from pdfqa_core.csv_format import read_csv
 from pdfqa_core.exports.frames import write_frame
-from pdfqa_core.exports.ratings import RatingRow, ratings_frame, write_ratings
+from pdfqa_core.exports.studies import RatingRow, ratings_frame, write_ratings
 
 CELLS = (
     "",

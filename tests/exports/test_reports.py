@@ -18,9 +18,8 @@ from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import Evaluation, ScoredItem, ScoredSystem
 from pdfqa_core.exports.figure import figure
 from pdfqa_core.exports.frames import comparison_frame, items_frame, latex_escape, write_frame
-from pdfqa_core.exports.latex import table_latex
-from pdfqa_core.exports.report import report_html
-from pdfqa_core.exports.results import read_results, write_results
+from pdfqa_core.exports.report import report_html, table_latex
+from pdfqa_core.exports.runs import read_results, write_results
 from pdfqa_core.exports.table import table_text
 from pdfqa_core.metrics.comparison import compare
 

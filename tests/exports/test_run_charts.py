@@ -11,9 +11,8 @@ import pytest
 from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import Evaluation, ScoredItem, ScoredSystem
 from pdfqa_core.exports.report import report_html
-from pdfqa_core.exports.run_charts import chart_panels, charts_figure, drawable
-from pdfqa_core.metrics.comparison import compare, hit_curve
-from pdfqa_core.metrics.groups import TURN, group_means, grouped
+from pdfqa_core.exports.runs import chart_panels, charts_figure, drawable
+from pdfqa_core.metrics.comparison import TURN, compare, group_means, grouped, hit_curve
 
 MEASURES = ("answer_f1", "answer_em", "citation_f1")
 

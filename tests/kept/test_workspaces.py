@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from pdfqa_core.cli import main
+from pdfqa_core.exports.evaluation_files import write_jsonl
 from pdfqa_core.exports.frames import items_frame, write_frame
-from pdfqa_core.exports.jsonl import write_jsonl
-from pdfqa_core.exports.results import results_object
+from pdfqa_core.exports.runs import results_object
 from pdfqa_core.metrics.comparison import compare
 from pdfqa_core.services import LOCAL_OWNER, Services
-from pdfqa_core.settings_sources import read_settings
+from pdfqa_core.settings import read_settings
 from pdfqa_core.storage import Store
 from tests.serving_fakes import FakeModels
 from tests.storage.conftest import rating_history

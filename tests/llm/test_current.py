@@ -6,7 +6,7 @@ import pytest
 
 from pdfqa_core.errors import PdfQAError, StoppedError
 from pdfqa_core.interfaces import LLM, Message, Usage
-from pdfqa_core.llm.current import CurrentLLM
+from pdfqa_core.models.language import CurrentLLM
 from pdfqa_core.streaming import complete
 from pdfqa_core.types import Progress
 from tests.conftest import FakeLLM

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from pdfqa_core.errors import ModelError, StoppedError
-from pdfqa_core.llm import hub as module
+from pdfqa_core.llm import download as module
 from pdfqa_core.llm.catalogue import CatalogueEntry
 from pdfqa_core.llm.download import download, partial_bytes
 from tests.llm.hub import serving

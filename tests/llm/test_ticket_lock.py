@@ -1,6 +1,6 @@
 import threading
 
-from pdfqa_core.llm.ticket_lock import TicketLock
+from pdfqa_core.llm.llama_cpp import TicketLock
 
 
 def test_tickets_are_served_in_order_of_arrival():

@@ -19,8 +19,8 @@ from pdfqa_core.metrics.against_people import (
     _spearman,
     against_people,
     best_threshold,
+    prediction_powered,
 )
-from pdfqa_core.metrics.prediction_powered import prediction_powered
 
 
 def data(n: int, skill: float, seed: int = 1) -> tuple[list[float | None], list[float | None]]:

@@ -12,9 +12,8 @@ from scipy.stats import bootstrap
 from sklearn.metrics import cohen_kappa_score
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.metrics.agreement import Agreement, Judgement, agreement, landis_koch
-from pdfqa_core.metrics.many_annotators import agreement_of_many
-from pdfqa_core.metrics.resampling import clusters_of, turn_of
+from pdfqa_core.metrics.agreement import Agreement, Judgement, agreement, agreement_of_many, landis_koch
+from pdfqa_core.metrics.statistics import clusters_of, turn_of
 
 
 def from_table(table: list[list[int]], labels: str = "yn", **options: int) -> Agreement:

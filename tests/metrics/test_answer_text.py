@@ -8,13 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pdfqa_core.metrics.bleu import bleu_1
-from pdfqa_core.metrics.exact_match import exact_match
-from pdfqa_core.metrics.normalisation import normalise_answer
-from pdfqa_core.metrics.rouge import by_sentence, lcs_length, rouge_l, rouge_l_of_lines, rouge_l_overlap, rouge_l_sum
-from pdfqa_core.metrics.token_f1 import token_f1
-from pdfqa_core.metrics.token_recall import token_recall
-from pdfqa_core.metrics.tokens import rouge_tokens
+from pdfqa_core.metrics.rouge import (
+    bleu_1,
+    by_sentence,
+    lcs_length,
+    rouge_l,
+    rouge_l_of_lines,
+    rouge_l_overlap,
+    rouge_l_sum,
+    rouge_tokens,
+)
+from pdfqa_core.metrics.short_answers import exact_match, normalise_answer, token_f1, token_recall
 
 TEXT = st.lists(
     st.sampled_from("the a Cat cat, dog's dogs! 1,800 naïve über“ - running runs".split()), max_size=12

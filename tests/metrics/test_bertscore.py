@@ -8,7 +8,7 @@ import pytest
 
 from pdfqa_core.errors import ModelError, UsageError
 from pdfqa_core.metrics.bertscore import Baseline, TokenVectors, bertscore, greedy_match, idf_weights
-from pdfqa_core.metrics.token_embedder import TransformerTokens
+from pdfqa_core.metrics.scoring_models import TransformerTokens
 
 REFERENCE, HYPOTHESIS = np.array([[1.0, 0], [0, 1]]), np.array([[2.0, 0], [1, 1], [0, -3]])
 VOCABULARY = "the cat sat on a mat dog ran home today".split()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pdfqa_core.errors import ModelError
-from pdfqa_core.metrics.entity_finder import EntityFinder, joined
+from pdfqa_core.metrics.scoring_models import EntityFinder, joined
 from pdfqa_core.models.metrics import entity_finder
 from tests.retrieval.tiny_models import bert_with
 

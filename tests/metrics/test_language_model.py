@@ -16,10 +16,10 @@ from pdfqa_core.metrics.entailment import (
     Tag,
     entailment_scores,
     possible_statements,
+    replace_pronouns,
     tag_schema,
 )
 from pdfqa_core.metrics.llm_judge import JudgeItem, judge_answers, judge_prompt
-from pdfqa_core.metrics.pronouns import replace_pronouns
 from pdfqa_core.metrics.refusal import classify_refusals, refusal_prompt
 from pdfqa_core.metrics.replies import CachedLLM, for_each, reply_key
 from pdfqa_core.streaming import complete

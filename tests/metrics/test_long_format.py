@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.metrics.agreement import Judgement
-from pdfqa_core.metrics.long_format import read_ratings
+from pdfqa_core.metrics.agreement import Judgement, read_ratings
 
 HEADER = "item,annotator,criterion,value\n"
 

@@ -9,9 +9,15 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.metrics.agreement import Judgement, agreement, ordered, whole_scale
-from pdfqa_core.metrics.krippendorff import Alpha, krippendorff_alpha
-from pdfqa_core.metrics.many_annotators import agreement_of_many
+from pdfqa_core.metrics.agreement import (
+    Alpha,
+    Judgement,
+    agreement,
+    agreement_of_many,
+    krippendorff_alpha,
+    ordered,
+    whole_scale,
+)
 
 # Krippendorff 2011, example C/D: four observers, twelve units, gaps.
 FOUR = (

@@ -7,7 +7,7 @@ import pytest
 
 from pdfqa_core.errors import ModelError, StoppedError
 from pdfqa_core.metrics.entailment import Tag
-from pdfqa_core.metrics.nli import NliCrossEncoder, label_order
+from pdfqa_core.metrics.scoring_models import NliCrossEncoder, label_order
 from pdfqa_core.models.metrics import nli_tagger
 
 NAMES = ("contradiction", "entailment", "neutral")

@@ -11,10 +11,14 @@ import random
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from pdfqa_core.metrics.agreement import Agreement, agreement
-from pdfqa_core.metrics.agreement_over_time import agreement_over_time, mean_places
-from pdfqa_core.metrics.krippendorff import krippendorff_alpha
-from pdfqa_core.metrics.many_annotators import gwet_ac1
+from pdfqa_core.metrics.agreement import (
+    Agreement,
+    agreement,
+    agreement_over_time,
+    gwet_ac1,
+    krippendorff_alpha,
+    mean_places,
+)
 from tests.metrics.test_many_annotators import FOUR, units
 
 ABSTRACTORS = {"Ectopic": (13, 0, 0), "AIU": (0, 20, 7), "NIU": (0, 4, 56)}  # cont3x3abstractors

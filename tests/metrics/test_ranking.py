@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.exports.trec import write_qrels, write_run
+from pdfqa_core.exports.evaluation_files import write_qrels, write_run
 from pdfqa_core.metrics.ranking import RankingMeasure, hit_rate, ndcg, recall, reciprocal_rank
 
 RunLine = namedtuple("RunLine", "topic docno rank score")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pdfqa_core.metrics.segments import LONGEST, SHORTEST, segments
+from pdfqa_core.metrics.refusal import LONGEST, SHORTEST, segments
 from pdfqa_core.text import plain_sentences
 
 TEXT = st.lists(

@@ -3,22 +3,25 @@
 import pytest
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.metrics.accuracy import accuracy
-from pdfqa_core.metrics.citations import citation_overlap
-from pdfqa_core.metrics.claims import claim_f1, claim_share
-from pdfqa_core.metrics.disambig_f1 import disambig_f1_entities, disambig_f1_qa
-from pdfqa_core.metrics.dr import dr, linearised
-from pdfqa_core.metrics.exact_match import exact_match
-from pdfqa_core.metrics.hotpot import answer_scores, joint_scores, supporting_fact_scores
-from pdfqa_core.metrics.insufficient_context import (
+from pdfqa_core.metrics.asqa import disambig_f1_entities, disambig_f1_qa, dr, linearised, str_em
+from pdfqa_core.metrics.rag import (
     answered_surely,
+    citation_overlap,
+    claim_f1,
+    claim_share,
     insufficient_context_detection,
     refusal_precision,
     refusal_recall,
     wrongly_sure,
 )
-from pdfqa_core.metrics.str_em import str_em
-from pdfqa_core.metrics.token_f1 import token_f1
+from pdfqa_core.metrics.short_answers import (
+    accuracy,
+    answer_scores,
+    exact_match,
+    joint_scores,
+    supporting_fact_scores,
+    token_f1,
+)
 from pdfqa_core.types import Outcome
 
 

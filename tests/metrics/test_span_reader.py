@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pdfqa_core.errors import ModelError
-from pdfqa_core.metrics.span_reader import SpanReader
+from pdfqa_core.metrics.scoring_models import SpanReader
 from pdfqa_core.models.metrics import span_reader
 from tests.retrieval.tiny_models import bert_with
 

@@ -13,8 +13,7 @@ from pdfqa_core.llm import catalogue
 from pdfqa_core.models import Encoders, LanguageModel, ModelFiles, Models, Speed, speed
 from pdfqa_core.registry import Registry
 from pdfqa_core.services import LOCAL_OWNER, Services
-from pdfqa_core.settings import Settings
-from pdfqa_core.settings_sources import read_settings
+from pdfqa_core.settings import Settings, read_settings
 from pdfqa_core.types import Progress, Stored
 from tests.conftest import FakeLLM
 from tests.llm.gguf_files import header, write

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from pdfqa_core.errors import ModelError, StoppedError, UsageError
-from pdfqa_core.models import Encoders, Models, cluster_encoder, graphs_path
-from pdfqa_core.models.cluster_encoder import BATCH, ClusterEncoder, Texts, encode_texts
+from pdfqa_core.models import Encoders, Models, encoders, graphs_path
+from pdfqa_core.models.encoders import BATCH, ClusterEncoder, Texts, encode_texts
 from pdfqa_core.retrieval import Encoder
 from pdfqa_core.settings import LLMSettings, Settings
 from tests.cluster.fakes import FakeCluster
@@ -17,7 +17,7 @@ TEXTS = [f"The plan covers item {n} " + "of the list " * (n % 13) for n in range
 
 @pytest.fixture(autouse=True)
 def one_batch_a_task(monkeypatch):
-    monkeypatch.setattr(cluster_encoder, "PER_TASK", BATCH)
+    monkeypatch.setattr(encoders, "PER_TASK", BATCH)
 
 
 @pytest.fixture(scope="module")

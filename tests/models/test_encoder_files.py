@@ -12,9 +12,9 @@ from dataclasses import replace
 import pytest
 
 from pdfqa_core.errors import ModelError, PdfQAError
-from pdfqa_core.llm import hub as module
+from pdfqa_core.llm import download as module
 from pdfqa_core.models import Encoders, LanguageModel, ModelFiles, Models
-from pdfqa_core.models.encoder_files import (
+from pdfqa_core.models.files import (
     PROMPTS,
     EncoderFiles,
     encoder_entry,
@@ -24,8 +24,7 @@ from pdfqa_core.models.encoder_files import (
 )
 from pdfqa_core.retrieval import Encoder, bundled_model_path
 from pdfqa_core.services import LOCAL_OWNER, Services
-from pdfqa_core.settings import Settings
-from pdfqa_core.settings_sources import read_settings
+from pdfqa_core.settings import Settings, read_settings
 from tests.llm.hub import serving
 from tests.serving_fakes import PDF, WordEncoder
 

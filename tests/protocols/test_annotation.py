@@ -10,7 +10,7 @@ from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.agreement import Agreement
 from pdfqa_core.protocols import annotation
 from pdfqa_core.protocols.annotation import CRITERIA, Given
-from pdfqa_core.protocols.study_disagreements import disagreements
+from pdfqa_core.protocols.study_measures import disagreements
 from pdfqa_core.study_types import Rating, Study
 from pdfqa_core.types import Turn
 from tests.storage.conftest import NOW, rating, turn

@@ -9,7 +9,7 @@ import pytest
 from pdfqa_core.csv_format import read_csv
 from pdfqa_core.errors import UsageError
 from pdfqa_core.protocols.gold import read_gold
-from pdfqa_core.protocols.gold.columns import columns_of, guessed, mapped, needed, template
+from pdfqa_core.protocols.gold.rows import columns_of, guessed, mapped, needed, template
 
 TABLE = "Frage;Antwort;Datei;Seite\nWie oft?;Alle 15 Minuten;report.pdf;4\nWer?;Ein Taucher;report.pdf;5\n"
 CHOSEN = {"question": "Frage", "answer": "Antwort", "document": "Datei", "page": "Seite"}

@@ -4,7 +4,7 @@ import pytest
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.protocols.gold import GoldPlace, read_gold
-from pdfqa_core.protocols.gold.columns import mapped
+from pdfqa_core.protocols.gold.rows import mapped
 
 
 def write(folder, name, text):

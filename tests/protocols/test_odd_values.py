@@ -11,9 +11,9 @@ import pytest
 from pdfqa_core.errors import UsageError
 from pdfqa_core.protocols import answer_files, asqa, entailment, hotpotqa, study_items
 from pdfqa_core.protocols.gold import read_gold
-from pdfqa_core.protocols.gold.columns import columns_of, mapped
+from pdfqa_core.protocols.gold.rows import columns_of, mapped
 from pdfqa_core.protocols.runs import run_protocols
-from pdfqa_core.protocols.runs.written import read_written
+from pdfqa_core.protocols.runs.answers import read_written
 from tests.protocols.odd_values import ODD, changed
 
 PASSAGES = [{"title": "T", "text": "Storks eat frogs.", "document_id": "d"}]

@@ -9,8 +9,19 @@ import pytest
 from pdfqa_core.csv_format import as_utf8, read_csv, write_csv
 from pdfqa_core.errors import UsageError
 from pdfqa_core.protocols.annotation import CRITERIA
-from pdfqa_core.protocols.rating_columns import FIXED, Choices, choices_of, columns_of, guessed, template
-from pdfqa_core.protocols.rating_tables import Fault, Said, TableError, ratings_of, read_said
+from pdfqa_core.protocols.rating_tables import (
+    FIXED,
+    Choices,
+    Fault,
+    Said,
+    TableError,
+    choices_of,
+    columns_of,
+    guessed,
+    ratings_of,
+    read_said,
+    template,
+)
 from pdfqa_core.storage.records import StudyTurn
 from pdfqa_core.study_types import Study
 from pdfqa_core.types import Citation, Span

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pdfqa_core.csv_format import read_csv
 from pdfqa_core.protocols.gold import GoldFile, read_gold
-from pdfqa_core.protocols.retrieval_template import COLUMNS, TEMPLATE, template
+from pdfqa_core.protocols.retrieval import COLUMNS, TEMPLATE, template
 from tests.serving_fakes import PDF
 
 

@@ -10,8 +10,8 @@ import pytest
 from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import CitedPlace, Evaluation, Prediction
 from pdfqa_core.exports.runs import with_answers
+from pdfqa_core.metrics.asqa import once
 from pdfqa_core.metrics.comparison import compare
-from pdfqa_core.metrics.disambig_f1 import once
 from pdfqa_core.protocols.json_rows import JsonRow
 from pdfqa_core.protocols.runs import Tools, drawn, run_protocols
 from pdfqa_core.protocols.runs.profile import AS_IN_THE_SOURCES, deviations

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.exports.agreement import measures_frame, measures_latex, measures_markdown
 from pdfqa_core.exports.frames import write_frame
-from pdfqa_core.exports.study_measures import measures_frame, measures_latex, measures_markdown
-from pdfqa_core.metrics.token_f1 import token_f1
+from pdfqa_core.metrics.short_answers import token_f1
 from pdfqa_core.protocols.annotation import by_annotator
 from pdfqa_core.protocols.answer_files import AnswerRow
 from pdfqa_core.protocols.study_measures import (

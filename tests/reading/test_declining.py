@@ -1,6 +1,6 @@
 import pytest
 
-from pdfqa_core.reading.declining import declines
+from pdfqa_core.reading.outcomes import declines
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pdfqa_core.errors import ModelError
 from pdfqa_core.interfaces import Usage
 from pdfqa_core.reading import INSUFFICIENT_CONTEXT, GenerativeReader
 from pdfqa_core.reading.answerability import CAN_ANSWER
-from pdfqa_core.reading.declining import DECLINED
+from pdfqa_core.reading.outcomes import DECLINED
 from pdfqa_core.reading.prompts import DATA, FORMS, PLAIN
 from pdfqa_core.types import Answer, Progress, Span, Support, Token
 from tests.conftest import FakeLLM

@@ -1,6 +1,6 @@
 import pytest
 
-from pdfqa_core.reading.numbers import claimed, numbers, stated
+from pdfqa_core.reading.facts import claimed, numbers, stated
 
 
 @pytest.mark.parametrize(

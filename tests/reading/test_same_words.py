@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pdfqa_core.reading.checking import Checker
-from pdfqa_core.reading.same_words import says_the_same
+from pdfqa_core.reading.checking import Checker, says_the_same
 from pdfqa_core.streaming import result_of
 from pdfqa_core.types import Hit, Passage, Span, Support
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from pdfqa_core.reading.table_rows import TableRows
-from pdfqa_core.services.hits import with_row
+from pdfqa_core.reading.tables import TableRows
+from pdfqa_core.services.finding import with_row
 from pdfqa_core.types import Hit, Passage, Span
 
 SALES = """Net sales by category (dollars in millions):

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pdfqa_core.reading.writing import MarkerFilter, cut_at_loop
+from pdfqa_core.reading.generative import MarkerFilter, cut_at_loop
 
 
 def test_a_repeated_sentence_is_cut():

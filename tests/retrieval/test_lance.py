@@ -6,7 +6,7 @@ import pytest
 from pdfqa_core.errors import StoppedError, StorageError, UsageError
 from pdfqa_core.retrieval import BM25, Dense, Hybrid, Index, LateInteraction, ReciprocalRankFusion
 from pdfqa_core.retrieval.build import make_retriever
-from pdfqa_core.retrieval.convex import ConvexCombination
+from pdfqa_core.retrieval.hybrid import ConvexCombination
 from pdfqa_core.retrieval.lance import LanceIndex, forget_document, installed
 from pdfqa_core.retrieval.lance.tables import Tables
 from pdfqa_core.types import Passage, Query, Span

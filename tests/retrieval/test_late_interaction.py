@@ -3,7 +3,7 @@ import pytest
 
 from pdfqa_core.errors import ModelError, StoppedError
 from pdfqa_core.retrieval import BM25, Hybrid, Index, LateEncoder, LateInteraction, forget
-from pdfqa_core.retrieval.token_store import PART, Part, TokenStore, _Comparison
+from pdfqa_core.retrieval.late_interaction import PART, Part, TokenStore, _Comparison
 from tests.retrieval.fakes import FakeEncoder, WordVectors, passages
 from tests.retrieval.tiny_models import CORPUS, multi_vector_encoder, sentence_transformer
 

@@ -8,7 +8,7 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from pdfqa_core.retrieval.onnx_smooth import smooth
+from pdfqa_core.retrieval.onnx_export import smooth
 
 SIZE, WORDS = 48, 40
 CHANCE = np.random.default_rng(3)

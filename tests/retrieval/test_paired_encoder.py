@@ -8,7 +8,7 @@ import pytest
 from pdfqa_core.errors import UsageError
 from pdfqa_core.models import Encoders
 from pdfqa_core.retrieval import Encoder, onnx_graph
-from pdfqa_core.retrieval.paired_encoder import PairedEncoder, parts_of
+from pdfqa_core.retrieval.encoder import PairedEncoder, parts_of
 from tests.retrieval.tiny_models import sentence_transformer
 
 pytest.importorskip("sentence_transformers")

@@ -1,4 +1,4 @@
-from pdfqa_core.retrieval.whole_sentences import completed
+from pdfqa_core.retrieval.postprocessing import completed
 from pdfqa_core.types import Hit, Passage, Span
 
 PAGE = "The pump was built in 2019. It cost 940,000 euros and stands at the quay. Nobody hears it.\n\nNext paragraph."

@@ -8,7 +8,7 @@ import time
 from datetime import UTC, datetime
 
 from pdfqa_core.services import LOCAL_OWNER
-from pdfqa_core.services.readings import name_of
+from pdfqa_core.services.documents import name_of
 from pdfqa_core.settings import Settings
 from pdfqa_core.storage import Store
 from pdfqa_core.types import Block, Document, Page, Stored

@@ -11,7 +11,7 @@ from pdfqa_core.cluster import LostError
 from pdfqa_core.errors import ModelError, StoppedError
 from pdfqa_core.evaluation_types import Evaluation, RunState
 from pdfqa_core.services import LOCAL_OWNER, RunRequest
-from pdfqa_core.services.cluster_runs import _benches
+from pdfqa_core.services.run_asking import _benches
 from pdfqa_core.storage.document_copies import CopiedDocuments
 from tests.cluster.fakes import FakeCluster
 from tests.services.answering_server import answering, without_seconds

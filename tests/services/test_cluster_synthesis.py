@@ -8,8 +8,7 @@ import pytest
 
 from pdfqa_core.errors import StoppedError
 from pdfqa_core.services import LOCAL_OWNER
-from pdfqa_core.services.cluster_synthesis import BY_RULES
-from pdfqa_core.services.synthesis import Made, SynthesisPlan, SynthesisResult
+from pdfqa_core.services.synthesis import BY_RULES, Made, SynthesisPlan, SynthesisResult
 from pdfqa_core.synthesis import FEW_SHOT, RULES, ZERO_SHOT, Example
 from tests.cluster.fakes import FakeCluster
 from tests.services.answering_server import answering

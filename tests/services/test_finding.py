@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from pdfqa_core.services import LOCAL_OWNER
-from pdfqa_core.services.found_words import phrases_of, places
-from pdfqa_core.services.readings import name_of
+from pdfqa_core.services.documents import name_of
+from pdfqa_core.services.finding import phrases_of, places
 from pdfqa_core.types import Block, BlockKind, Page
 from tests.services.helpers import LITERAL, METERS, asked, built, only, store_of, stored_of
 

@@ -9,14 +9,14 @@ from contextlib import closing
 import pytest
 from starlette.testclient import TestClient
 
-from pdfqa_core.cli.files import write_file
+from pdfqa_core.cli.options import write_file
 from pdfqa_core.errors import PdfQAError
-from pdfqa_core.full_disk import is_full
 from pdfqa_core.ingest import Source
 from pdfqa_core.models import ModelFiles
 from pdfqa_core.services import LOCAL_OWNER, RunRequest
 from pdfqa_core.storage import DATABASE_FILE
-from pdfqa_core.ui.unforeseen import Unforeseen
+from pdfqa_core.ui.guard import Unforeseen
+from pdfqa_core.whole_files import is_full
 from tests.full_disk import fill, small_disk
 from tests.services.helpers import LITERAL, METERS, asked, built, documents, stored_of
 from tests.serving_fakes import PDF

@@ -10,11 +10,10 @@ import pytest
 from sqlalchemy import select, update
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.services.adjudication import AdjudicationService
-from pdfqa_core.services.invitations import NOBODY, InvitationService
+from pdfqa_core.services.accounts import NOBODY, InvitationService
 from pdfqa_core.services.studies import StudyService
-from pdfqa_core.storage.columns import UtcDateTime
-from pdfqa_core.storage.tables import invitations, metadata, skips
+from pdfqa_core.services.study_reports import AdjudicationService
+from pdfqa_core.storage.tables import UtcDateTime, invitations, metadata, skips
 from pdfqa_core.study_types import Role, Skip
 from tests.storage.conftest import turn
 

@@ -12,9 +12,10 @@ from itertools import islice
 from pathlib import Path
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.exports import run_zip, study_zip
-from pdfqa_core.exports.methods import methods_text
-from pdfqa_core.exports.results import read_results, write_results
+from pdfqa_core.exports import runs
+from pdfqa_core.exports.report import methods_text
+from pdfqa_core.exports.runs import read_results, write_results
+from pdfqa_core.exports.studies import CONTENT as STUDY
 from pdfqa_core.metrics.comparison import compare
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.storage import Store
@@ -62,13 +63,13 @@ def faults(contents: Iterator[str], take: Callable[[str], None]) -> tuple[str, b
 
 
 def test_a_study(store: Store, tmp_path: Path) -> None:
-    content, others = opened(study_services(store)[1].file("me", rated(store), None).data, study_zip.CONTENT)
+    content, others = opened(study_services(store)[1].file("me", rated(store), None).data, STUDY)
     with Store.open(tmp_path / "elsewhere") as elsewhere:
         studies, files = study_services(elsewhere)
 
         def take(odd: str) -> None:
             elsewhere.owners.remove("you")
-            study = files.take_in("you", packed(odd, study_zip.CONTENT, others), "odd.zip")
+            study = files.take_in("you", packed(odd, STUDY, others), "odd.zip")
             files.file("you", study.id, None)
             studies.file("you", study.id, "csv", None)
 
@@ -77,13 +78,13 @@ def test_a_study(store: Store, tmp_path: Path) -> None:
 
 def test_a_run(services: Services, write: Callable[..., Path], tmp_path: Path) -> None:
     run_id, _ = done(services, request("answers", write(SQUAD), evidence=("given",)))
-    content, others = opened(services.run_copies.file(LOCAL_OWNER, run_id), run_zip.CONTENT)
+    content, others = opened(services.run_copies.file(LOCAL_OWNER, run_id), runs.CONTENT)
     with Services.open(tmp_path / "other", LITERAL, FakeModels()) as other:
 
         def take(odd: str) -> None:
             for one in other.runs.list(LOCAL_OWNER):
                 other.runs.remove(LOCAL_OWNER, one.id)
-            run = other.run_copies.take_in(LOCAL_OWNER, packed(odd, run_zip.CONTENT, others), "odd.zip")
+            run = other.run_copies.take_in(LOCAL_OWNER, packed(odd, runs.CONTENT, others), "odd.zip")
             methods_text(other.runs.get(LOCAL_OWNER, run.id))
             other.run_copies.file(LOCAL_OWNER, run.id)
 
@@ -103,9 +104,9 @@ def test_results(services: Services, write: Callable[..., Path]) -> None:
 
 
 def test_nul_and_half_letters_in_names_are_replaced(store: Store, tmp_path: Path) -> None:
-    content, others = opened(study_services(store)[1].file("me", rated(store), None).data, study_zip.CONTENT)
+    content, others = opened(study_services(store)[1].file("me", rated(store), None).data, STUDY)
     odd = json.dumps(content).replace('"Ada"', '"A\\u0000\\uD800"').replace('"Pilot"', '"P\\u0000"')
     with Store.open(tmp_path / "elsewhere") as elsewhere:
         studies, files = study_services(elsewhere)
-        study = files.take_in("you", packed(odd, study_zip.CONTENT, others), "odd.zip")
+        study = files.take_in("you", packed(odd, STUDY, others), "odd.zip")
         assert (study.name, studies.names("you", study.id)) == ("P\ufffd", ("A\ufffd\ufffd", "Ben"))

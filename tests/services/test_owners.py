@@ -10,7 +10,7 @@ from sqlalchemy import text
 from pdfqa_core.errors import UsageError
 from pdfqa_core.extraction import extractors
 from pdfqa_core.services import LOCAL_OWNER
-from pdfqa_core.services.strategies import names as strategies
+from pdfqa_core.services.recipes import names as strategies
 from pdfqa_core.types import Document, DocumentState
 from tests.services.helpers import (
     BM25,

@@ -6,7 +6,7 @@ import pytest
 
 from pdfqa_core.errors import DocumentError
 from pdfqa_core.services import LOCAL_OWNER
-from pdfqa_core.services.passwords import Passwords
+from pdfqa_core.services.secret_words import Passwords
 from pdfqa_core.types import DocumentState
 from tests.services.helpers import SECRET, documents
 

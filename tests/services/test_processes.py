@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from pdfqa_core.services.processes import KIND, Processes
-from pdfqa_core.services.workers import Workers
+from pdfqa_core.services.tasks import KIND, Processes, Workers
 from pdfqa_core.storage.work import Work
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.protocols.rating_columns import columns_of, guessed
-from pdfqa_core.protocols.rating_tables import Columns, TableError
-from pdfqa_core.services.invitations import InvitationService
+from pdfqa_core.protocols.rating_tables import Columns, TableError, columns_of, guessed
+from pdfqa_core.services.accounts import InvitationService
 from pdfqa_core.services.studies import StudyService
 from pdfqa_core.services.study_files import StudyFiles
 from pdfqa_core.storage import Store

@@ -8,7 +8,7 @@ import pytest
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.services import LOCAL_OWNER, recipes
-from pdfqa_core.services.readings import Claim, name_of, stands, wanted
+from pdfqa_core.services.documents import Claim, name_of, stands, wanted_reading
 from pdfqa_core.settings import ExtractionSettings, Settings
 from pdfqa_core.types import Block, Page, Progress, Span
 from tests.services.helpers import BM25, METERS, built, documents, only, only_id, store_of
@@ -54,11 +54,14 @@ def test_the_name_of_a_reading_says_what_its_text_depends_on(changes, name):
 
 def test_a_recipe_wants_what_it_names_or_what_differs_from_the_workspace():
     own = ExtractionSettings()
-    assert wanted(Settings(), own) is None
-    assert name_of(wanted(Settings().changed("chunking", read_by="direct"), own)) == "direct"
-    assert name_of(wanted(Settings().changed("extraction", extractor="visual"), own)) == "visual"
-    assert wanted(Settings().changed("extraction", workers=3), own) is None
-    assert wanted(Settings().changed("extraction", extractor="visual"), ExtractionSettings(extractor="visual")) is None
+    assert wanted_reading(Settings(), own) is None
+    assert name_of(wanted_reading(Settings().changed("chunking", read_by="direct"), own)) == "direct"
+    assert name_of(wanted_reading(Settings().changed("extraction", extractor="visual"), own)) == "visual"
+    assert wanted_reading(Settings().changed("extraction", workers=3), own) is None
+    assert (
+        wanted_reading(Settings().changed("extraction", extractor="visual"), ExtractionSettings(extractor="visual"))
+        is None
+    )
 
 
 # ------------------------------------------------------------------ which reading is used

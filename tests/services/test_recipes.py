@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pdfqa_core.services import recipes, strategies
+from pdfqa_core.services import (
+    recipes,
+)
 from pdfqa_core.settings import Settings
 from tests.services.helpers import BM25
 
@@ -34,10 +36,10 @@ def test_two_recipes_never_have_one_name():
         "weight": 0.3, "exact_below": 9, "late_model": "x", "first_stage": "bm25", "reranker": "x", "per_page": 2,
         "merge_overlaps": False,
     }  # fmt: skip
-    pairs = [(chunker, "hybrid") for chunker in strategies.names("chunker")]
-    for chunker, retriever in [*pairs, *(("windows", retriever) for retriever in strategies.names("retriever"))]:
+    pairs = [(chunker, "hybrid") for chunker in recipes.names("chunker")]
+    for chunker, retriever in [*pairs, *(("windows", retriever) for retriever in recipes.names("retriever"))]:
         base = Settings().changed("chunking", chunker=chunker).changed("retrieval", retriever=retriever)
-        used = strategies.in_use(base)
+        used = recipes.in_use(base)
         for section, name, _ in base.looks():
             if name in others:
                 changed = base.changed(section, **{name: others[name]})
@@ -46,8 +48,8 @@ def test_two_recipes_never_have_one_name():
 
 
 def test_a_preset_is_told_by_what_it_sets():
-    assert strategies.preset_of(Settings()) == "Balanced"
-    for name in strategies.PRESETS:
-        chosen = strategies.with_preset(Settings().changed("reading", reader="extractive"), name)
-        assert strategies.preset_of(chosen) == name
-    assert strategies.preset_of(Settings().changed("retrieval", k=7)) is None
+    assert recipes.preset_of(Settings()) == "Balanced"
+    for name in recipes.PRESETS:
+        chosen = recipes.with_preset(Settings().changed("reading", reader="extractive"), name)
+        assert recipes.preset_of(chosen) == name
+    assert recipes.preset_of(Settings().changed("retrieval", k=7)) is None

@@ -15,10 +15,9 @@ from pdfqa_core.protocols.gold import read_gold
 from pdfqa_core.services import LOCAL_OWNER, RunRequest
 from pdfqa_core.services.synthesis import SynthesisPlan
 from pdfqa_core.storage import DATABASE_FILE
-from pdfqa_core.storage.columns import UtcDateTime
 from pdfqa_core.storage.page_texts import FILENAME
-from pdfqa_core.storage.replies import FILENAME as REPLIES
-from pdfqa_core.storage.tables import metadata
+from pdfqa_core.storage.runs import FILENAME as REPLIES
+from pdfqa_core.storage.tables import UtcDateTime, metadata
 from pdfqa_core.synthesis import RULES
 from tests.conftest import FakeLLM
 from tests.services.helpers import BM25, HYBRID, LITERAL, asked, built, documents, stored_of, until

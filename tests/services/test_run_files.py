@@ -6,7 +6,7 @@ import pytest
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.services import LOCAL_OWNER
-from pdfqa_core.services.run_files import RunFiles
+from pdfqa_core.services.run_systems import RunFiles
 from tests.protocols.test_beir import folder_of, zip_of
 from tests.services.test_runs import by_id, done, request
 

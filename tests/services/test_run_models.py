@@ -8,7 +8,7 @@ from pdfqa_core.errors import ModelError
 from pdfqa_core.evaluation_types import RunState
 from pdfqa_core.retrieval.model_folder import ModelFolder
 from pdfqa_core.services import LOCAL_OWNER
-from pdfqa_core.services.run_models import search_models
+from pdfqa_core.services.run_systems import search_models
 from pdfqa_core.types import Progress, Stored
 from tests.conftest import FakeLLM
 from tests.services.helpers import BM25, HYBRID, LITERAL, METERS, WORDS

@@ -8,7 +8,7 @@ import pytest
 
 from pdfqa_core.evaluation_types import CitedPlace, Prediction, RunSystem
 from pdfqa_core.protocols.runs import NONE, Case, CaseFile
-from pdfqa_core.services.run_studies import REFUSED, RunStudies
+from pdfqa_core.services.run_export import REFUSED, RunStudies
 from pdfqa_core.services.run_systems import AskedSystem
 from pdfqa_core.settings import Settings
 from pdfqa_core.types import Answer, Citation, Done, Span

@@ -8,8 +8,8 @@ import pytest
 
 from pdfqa_core.errors import ModelError
 from pdfqa_core.evaluation_types import RunPlan
-from pdfqa_core.services import run_scoring
-from pdfqa_core.services.run_scoring import tools_of
+from pdfqa_core.services import run_asking
+from pdfqa_core.services.run_asking import tools_of
 from tests.conftest import FakeLLM
 
 
@@ -24,8 +24,8 @@ def absent():
 
 @pytest.fixture(autouse=True)
 def models(monkeypatch):
-    monkeypatch.setattr(run_scoring, "nli_tagger", lambda name: f"tagger {name}")
-    monkeypatch.setattr(run_scoring, "span_reader", lambda name: f"reader {name}")
+    monkeypatch.setattr(run_asking, "nli_tagger", lambda name: f"tagger {name}")
+    monkeypatch.setattr(run_asking, "span_reader", lambda name: f"reader {name}")
 
 
 @pytest.mark.parametrize(

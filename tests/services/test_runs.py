@@ -10,7 +10,7 @@ import pytest
 from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, UsageError
 from pdfqa_core.evaluation_types import Evaluation, RunState
 from pdfqa_core.metrics.bertscore import TokenVectors
-from pdfqa_core.metrics.groups import grouped
+from pdfqa_core.metrics.comparison import grouped
 from pdfqa_core.services import LOCAL_OWNER, RunRequest
 from pdfqa_core.services.running import Running
 from tests.conftest import FakeLLM

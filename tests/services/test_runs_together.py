@@ -7,10 +7,9 @@ from dataclasses import replace
 import pytest
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.metrics.comparison import compare
-from pdfqa_core.metrics.repeats import spreads
+from pdfqa_core.metrics.comparison import compare, spreads
 from pdfqa_core.services import LOCAL_OWNER
-from pdfqa_core.services.runs_together import together
+from pdfqa_core.services.run_export import together
 from tests.conftest import FakeLLM
 from tests.services.helpers import LITERAL
 from tests.services.test_runs import QUESTIONS, SQUAD, done, request

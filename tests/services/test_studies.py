@@ -8,8 +8,7 @@ import io
 import pytest
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.metrics.long_format import read_ratings
-from pdfqa_core.metrics.many_annotators import agreement_of_many
+from pdfqa_core.metrics.agreement import agreement_of_many, read_ratings
 from pdfqa_core.protocols.annotation import CRITERIA, judged
 from pdfqa_core.services.studies import StudyService
 from pdfqa_core.storage import Store

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.exports.study_zip import CONTENT
+from pdfqa_core.exports.studies import CONTENT
 from pdfqa_core.protocols.rating_tables import Columns
 from pdfqa_core.services.studies import StudyService
 from pdfqa_core.services.study_files import StudyFiles

@@ -9,7 +9,7 @@ from dataclasses import replace
 from PIL import Image
 
 from pdfqa_core.services import LOCAL_OWNER, Services
-from pdfqa_core.services.study_pages import GOLD
+from pdfqa_core.services.study_files import GOLD
 from pdfqa_core.services.study_setup import Source
 from pdfqa_core.settings import Settings
 from pdfqa_core.types import Span

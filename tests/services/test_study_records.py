@@ -11,9 +11,8 @@ import pytest
 
 from pdfqa_core.errors import ConflictError, UsageError
 from pdfqa_core.protocols.annotation import judged
-from pdfqa_core.services.adjudication import AdjudicationService
 from pdfqa_core.services.studies import StudyService
-from pdfqa_core.services.study_reports import StudyReports
+from pdfqa_core.services.study_reports import AdjudicationService, StudyReports
 from pdfqa_core.services.study_setup import Source, StudySetup
 from pdfqa_core.storage import Store
 from pdfqa_core.study_types import StudyState

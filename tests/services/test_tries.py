@@ -11,9 +11,10 @@ from contextlib import suppress
 import pytest
 
 from pdfqa_core.errors import StorageError, UsageError
-from pdfqa_core.services import secret_words, tries
-from pdfqa_core.services.secret_words import BusyError
-from pdfqa_core.services.tries import FAR, HOUR, MINUTE, NEAR, Rate, TooOftenError, Tries
+from pdfqa_core.services import (
+    secret_words,
+)
+from pdfqa_core.services.secret_words import FAR, HOUR, MINUTE, NEAR, BusyError, Rate, TooOftenError, Tries
 from tests.services.helpers import until
 
 
@@ -28,7 +29,7 @@ def test_the_minute_passes():
 
 def test_keys_are_forgotten(monkeypatch: pytest.MonkeyPatch):
     now = [0.0]
-    monkeypatch.setattr(tries, "KEYS", 10)
+    monkeypatch.setattr(secret_words, "KEYS", 10)
     rate = Rate(2, MINUTE, lambda: now[0])
     for number in range(11):
         rate.take(str(number))
@@ -92,7 +93,7 @@ def test_tries_at_the_same_time_are_not_more():
 
 def test_who_has_the_right_password_at_the_same_time_as_others_waits_and_comes_in():
     limiter, all_there = Tries(), threading.Barrier(NEAR)
-    come_in = NEAR + tries.WAITING
+    come_in = NEAR + secret_words.WAITING
 
     def one(number: int) -> bool:
         with limiter.one("a class", "account", f"n{number}"):
@@ -128,7 +129,7 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from pdfqa_core.errors import PdfQAError
-from pdfqa_core.services.invitations import InvitationService
+from pdfqa_core.services.accounts import InvitationService
 from pdfqa_core.storage import Store
 
 with TemporaryDirectory() as folder, Store.open(Path(folder)) as store:

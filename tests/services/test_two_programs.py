@@ -14,7 +14,7 @@ import pytest
 from pdfqa_core.errors import ConflictError
 from pdfqa_core.programs import is_gone, this_program
 from pdfqa_core.services import LOCAL_OWNER
-from pdfqa_core.services.workers import Workers
+from pdfqa_core.services.tasks import Workers
 from pdfqa_core.storage.work import MOST_TRIES, Piece, Work
 from tests.services.helpers import until
 

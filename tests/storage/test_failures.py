@@ -13,7 +13,7 @@ from sqlalchemy import update
 
 from pdfqa_core.errors import StorageError
 from pdfqa_core.storage import DATABASE_FILE, Store
-from pdfqa_core.storage.failures import file_failures
+from pdfqa_core.storage.database import file_failures
 from pdfqa_core.storage.tables import pages
 from tests.storage.conftest import document, pages_of, rating, rating_history
 

@@ -14,8 +14,8 @@ from sqlalchemy import text
 
 from pdfqa_core.errors import StorageError
 from pdfqa_core.storage import Store
-from pdfqa_core.storage.columns import metadata
 from pdfqa_core.storage.database import MIGRATIONS, Database
+from pdfqa_core.storage.tables import metadata
 
 
 @pytest.fixture(autouse=True)

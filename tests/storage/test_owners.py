@@ -6,9 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from pdfqa_core.storage import Store
-from pdfqa_core.storage.columns import UtcDateTime
 from pdfqa_core.storage.database import row_of
-from pdfqa_core.storage.tables import adjudications, metadata, turns
+from pdfqa_core.storage.tables import UtcDateTime, adjudications, metadata, turns
 from pdfqa_core.study_types import Adjudication
 from tests.storage.conftest import NOW, document, pages_of, rating, rating_history, turn
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from pdfqa_core.storage import Store
-from pdfqa_core.storage.page_texts import FILENAME, PageTexts, Phrase
-from pdfqa_core.storage.server_page_texts import ServerPageTexts
+from pdfqa_core.storage.page_texts import FILENAME, PageTexts, Phrase, ServerPageTexts
 
 ONE, TWO = ("one", "direct", "v1"), ("two", "direct", "v1")
 

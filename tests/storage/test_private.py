@@ -10,8 +10,7 @@ import pytest
 from sqlalchemy import text
 
 from pdfqa_core.storage import Store
-from pdfqa_core.storage.cache_file import open_cache
-from pdfqa_core.storage.private import make_private, open_to_others
+from pdfqa_core.storage.files import make_private, open_cache, open_to_others
 from pdfqa_core.types import Document, DocumentState
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="rights as of POSIX")

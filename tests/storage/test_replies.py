@@ -2,8 +2,8 @@
 
 import pytest
 
-from pdfqa_core.storage import replies as module
-from pdfqa_core.storage.replies import StoredReplies
+from pdfqa_core.storage import runs as module
+from pdfqa_core.storage.runs import StoredReplies
 
 
 def test_replies_are_there_after_the_file_was_closed(tmp_path):

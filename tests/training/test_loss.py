@@ -6,7 +6,7 @@ from math import exp, log
 
 import pytest
 
-from pdfqa_core.training.loss import in_batch_loss, inner_products, margin_loss, maxsim
+from pdfqa_core.training.trainee import in_batch_loss, inner_products, margin_loss, maxsim
 
 torch = pytest.importorskip("torch")
 

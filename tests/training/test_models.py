@@ -18,8 +18,7 @@ from pdfqa_core.training import (
     Step,
     TrainingSettings,
 )
-from pdfqa_core.training.batches import batch_of
-from pdfqa_core.training.gradients import backward
+from pdfqa_core.training.gradients import backward, batch_of
 from pdfqa_core.training.loop import Training, learning_rate
 from tests.retrieval.tiny_models import multi_vector_encoder, sentence_transformer
 from tests.training.corpus import corpus, examples, pairs

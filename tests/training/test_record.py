@@ -9,8 +9,7 @@ import pytest
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import GoldItem
-from pdfqa_core.models.base_licence import stated_licence
-from pdfqa_core.models.trained import keep_trained, note_people, trained_model, trained_models
+from pdfqa_core.models.trained import keep_trained, note_people, stated_licence, trained_model, trained_models
 from pdfqa_core.retrieval import index_text
 from pdfqa_core.training import (
     BI_ENCODER,
@@ -33,8 +32,8 @@ from pdfqa_core.training import (
     read_record,
     words_hash,
 )
-from pdfqa_core.training.estimate import memory_bytes
 from pdfqa_core.training.record import NO_HELP, UNCERTAIN
+from pdfqa_core.training.rounds import memory_bytes
 from pdfqa_core.types import GENERATED, Question, Span
 from tests.retrieval.tiny_models import sentence_transformer
 from tests.training.corpus import examples, pairs

@@ -18,7 +18,7 @@ import pytest
 
 from pdfqa_core.services import Services
 from pdfqa_core.settings import Settings
-from pdfqa_core.ui import AccountBlocks, build_page, launch, temporary
+from pdfqa_core.ui import AccountBlocks, build_page, downloads, launch
 from pdfqa_core.ui.guard import BY_ITSELF
 from tests.serving_fakes import FakeEngine
 from tests.ui.inside import opened
@@ -57,7 +57,7 @@ def serving(
     with pytest.MonkeyPatch.context() as environment, opened(folder, settings, Talker) as services:
         if prepare is not None:
             prepare(services)
-        environment.setenv("GRADIO_TEMP_DIR", str(temporary.uploads()))
+        environment.setenv("GRADIO_TEMP_DIR", str(downloads.uploads()))
         page = build_page(services)
         url = launch(page, services, port=0, password=password).rstrip("/")
         try:

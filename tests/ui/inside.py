@@ -14,7 +14,7 @@ from pdfqa_core.models import LanguageModel, ModelFiles, Models
 from pdfqa_core.registry import Registry
 from pdfqa_core.services import Services
 from pdfqa_core.settings import Settings
-from pdfqa_core.ui import build_page, launch, temporary
+from pdfqa_core.ui import build_page, downloads, launch
 from tests.services.helpers import LITERAL
 from tests.serving_fakes import FakeEncoders, FakeEngine
 
@@ -46,7 +46,7 @@ def opened(
 def serving(services: Services) -> Iterator[str]:
     """Serve the page on a free port; give its address."""
     with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("GRADIO_TEMP_DIR", str(temporary.uploads()))
+        environment.setenv("GRADIO_TEMP_DIR", str(downloads.uploads()))
         page = build_page(services)
         try:
             yield launch(page, services, port=0).rstrip("/")

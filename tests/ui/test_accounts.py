@@ -23,14 +23,14 @@ from pdfqa_core.cli import main
 from pdfqa_core.errors import UsageError
 from pdfqa_core.services import accounts as module
 from pdfqa_core.services.accounts import Account, AccountRole, AccountService
-from pdfqa_core.services.tries import FAR, NEAR, Tries
+from pdfqa_core.services.secret_words import FAR, NEAR, Tries
 from pdfqa_core.settings import ServerSettings
 from pdfqa_core.storage import Store
 from pdfqa_core.storage import accounts as storage
 from pdfqa_core.ui.accounts import KEY, KNOWN, SignedIn
+from pdfqa_core.ui.downloads import HEADER, Budget, Tickets
 from pdfqa_core.ui.proxies import Believed, Proxies, place_of
 from pdfqa_core.ui.traffic import Traffic, Waiting
-from pdfqa_core.ui.uploads import HEADER, Budget, Tickets
 
 PASSWORD = "correct horse"
 PROXY, READER = "10.0.0.7", "203.0.113.5"

@@ -11,9 +11,12 @@ import docx
 import pytest
 from markdown_it import MarkdownIt
 
-from pdfqa_core.exports.conversation_html import conversations_html
-from pdfqa_core.exports.conversation_word import conversations_word
-from pdfqa_core.exports.conversations import conversations_markdown, turn_markdown
+from pdfqa_core.exports.conversations import (
+    conversations_html,
+    conversations_markdown,
+    conversations_word,
+    turn_markdown,
+)
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.ui.chat_view import transcript
 from pdfqa_core.ui.mcp_tools import Tools

@@ -11,11 +11,10 @@ import pytest
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.storage import Store
 from pdfqa_core.types import Thumb
-from pdfqa_core.ui import rate
+from pdfqa_core.ui import chat
 from pdfqa_core.ui.annotate import Handlers
-from pdfqa_core.ui.annotate_import import Asked
-from pdfqa_core.ui.annotate_import import Handlers as ImportHandlers
-from pdfqa_core.ui.annotate_parts import Parts, Work
+from pdfqa_core.ui.annotate_rating import Parts, Work
+from pdfqa_core.ui.annotate_setup import Asked, ImportHandlers
 from pdfqa_core.ui.components import Click
 from pdfqa_core.ui.session import ChatState, Session
 from tests.services.helpers import BM25
@@ -120,7 +119,7 @@ def test_an_answer_in_the_chat_has_a_thumb_and_goes_into_a_study_and_out_again(s
     state = ChatState(talk.id)
 
     def act(**data: str) -> ChatState:
-        return rate.act(services, Click({"turn": "t2", **data}), state, SESSION)
+        return chat.act_on_rating(services, Click({"turn": "t2", **data}), state, SESSION)
 
     def studies() -> dict[str, tuple[str, ...]]:
         return {one.name: one.turn_ids for one in services.studies.list(LOCAL_OWNER)}

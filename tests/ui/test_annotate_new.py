@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, expect
 
 from pdfqa_core.services import ConversationSummary
 from pdfqa_core.study_types import Study
-from pdfqa_core.ui.annotate_new import made_words, talks
+from pdfqa_core.ui.annotate_setup import made_words, talks
 from tests.ui.studies import annotate_tab, app_with_pilot, question
 from tests.ui.test_axe import findings
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pdfqa_core.services import LOCAL_OWNER, Services
-from pdfqa_core.ui.scope import scope_choice
-from pdfqa_core.ui.session import Session
+from pdfqa_core.ui.session import Session, scope_choice
 from tests.services.helpers import BM25
 from tests.serving_fakes import PDF
 from tests.ui.test_states import pdf

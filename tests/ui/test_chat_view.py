@@ -8,7 +8,7 @@ from datetime import datetime
 
 import pytest
 
-from pdfqa_core.reading.declining import CONFIDENCE, NOT_ANSWERED
+from pdfqa_core.reading.outcomes import CONFIDENCE, NOT_ANSWERED
 from pdfqa_core.services import ConversationSummary, StudyTurn
 from pdfqa_core.services.collections import ALL_GONE as GONE
 from pdfqa_core.types import Answer, CheckedSentence, Citation, Hit, Passage, Span, Support, Turn
@@ -21,7 +21,7 @@ from pdfqa_core.ui.chat_view import (
     transcript,
     turn_view,
 )
-from pdfqa_core.ui.passage_text import passage_parts
+from pdfqa_core.ui.page_view import passage_parts
 
 NAMES = {"d": "report.pdf"}
 TEXT = "The pump holds 68 kg. It cost 5 <b>. Nobody knows why."

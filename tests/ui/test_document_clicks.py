@@ -56,7 +56,7 @@ def test_files_of_the_index_that_could_not_be_deleted_are_told_once(
 
     known = {one.filename: one.id for one in services.documents.list(LOCAL_OWNER)}
     assert click(services, "", action="open", document=known["tern.pdf"])[SAID] == ""
-    monkeypatch.setattr("pdfqa_core.services.index_files.forget_document", refused)
+    monkeypatch.setattr("pdfqa_core.services.indexes.forget_document", refused)
     said = click(services, "", action="remove", document=known["tern.pdf"])[SAID]
     assert "files of the index that hold it could not be deleted" in said
     assert "refuses" not in said  # where it lies is for the log, not for visitors

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from pdfqa_core.ui import downloads, temporary
+from pdfqa_core.ui import (
+    downloads,
+)
 from pdfqa_core.whole_files import temporary_prefix
 
 WRITTEN = """
@@ -23,10 +25,10 @@ def test_files_of_one_name_do_not_meet_and_go_after_an_hour():
     first, second = (Path(downloads.write("ratings.csv", data)) for data in (b"one", b"two"))
     assert (first.name, first.read_bytes(), second.read_bytes()) == ("ratings.csv", b"one", b"two")
     assert downloads.write("ratings.csv", b"two") == str(second)  # a page that is loaded often leaves one file
-    old = time.time() - temporary.KEPT - 1
+    old = time.time() - downloads.KEPT - 1
     for path in (first, first.parent):
         os.utime(path, (old, old))
-    temporary.tidy()
+    downloads.tidy()
     assert (first.parent.exists(), second.exists()) == (False, True)
 
 

@@ -8,7 +8,7 @@ import re
 import pytest
 from playwright.sync_api import Browser, expect
 
-from pdfqa_core.exports.results import read_results
+from pdfqa_core.exports.runs import read_results
 from pdfqa_core.services import LOCAL_OWNER
 from tests.serving_fakes import PDF
 from tests.ui.inside import opened, serving

@@ -14,11 +14,22 @@ from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.services.accounts import AccountRole
 from pdfqa_core.types import Progress
 from pdfqa_core.ui import roles
-from pdfqa_core.ui.evaluate_data import brought
-from pdfqa_core.ui.evaluate_runs_form import AS_READ, COLUMNS, EVIDENCE, FORM, OF_PROTOCOL, READ, Form, read
-from pdfqa_core.ui.evaluate_runs_setup import described, of_protocol, planned, suited
+from pdfqa_core.ui.evaluate_runs_form import (
+    AS_READ,
+    COLUMNS,
+    EVIDENCE,
+    FORM,
+    OF_PROTOCOL,
+    READ,
+    Form,
+    described,
+    of_protocol,
+    planned,
+    read,
+    suited,
+)
 from pdfqa_core.ui.evaluate_runs_view import paused_words, state_words, steps_of
-from pdfqa_core.ui.evaluate_setup import OWN_FILE, SAMPLE_QUESTIONS, Setup
+from pdfqa_core.ui.evaluate_setup import OWN_FILE, SAMPLE_QUESTIONS, Setup, brought
 from pdfqa_core.ui.session import Session
 from tests.protocols.test_beir import folder_of, zip_of
 from tests.services.helpers import BM25

@@ -6,20 +6,19 @@ from pathlib import Path
 
 from pdfqa_core.evaluation_types import CitedPlace, Evaluation, Prediction, ReadText, ScoredItem, ScoredSystem
 from pdfqa_core.protocols.gold import read_gold
-from pdfqa_core.reading.declining import DECLINED, NOT_ANSWERED
+from pdfqa_core.reading.outcomes import DECLINED, NOT_ANSWERED
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.services.systems import grid
-from pdfqa_core.ui.evaluate_results import Results
-from pdfqa_core.ui.evaluate_runs_results import filters_of
+from pdfqa_core.ui.evaluate_results import Results, numbers_of
 from pdfqa_core.ui.evaluate_runs_view import (
     RIGHT_WORDS,
     Wanted,
     answers_of,
+    filters_of,
     is_right,
     refusal_of,
     wanted_items,
 )
-from pdfqa_core.ui.evaluate_view import numbers_of
 from pdfqa_core.ui.session import EvaluateState, Session
 from tests.services.helpers import HYBRID
 from tests.serving_fakes import PDF, FakeModels

@@ -26,9 +26,9 @@ from pdfqa_core.services.systems import grid
 from pdfqa_core.ui import TABS
 from pdfqa_core.ui.accounts import COOKIE, SIGN_IN, SIGN_OUT, STARTED
 from pdfqa_core.ui.api_access import CLOSED as TOKENS_ONLY
-from pdfqa_core.ui.health import PATH as HEALTH
+from pdfqa_core.ui.gate import LOGIN
+from pdfqa_core.ui.peers import PATH as HEALTH
 from pdfqa_core.ui.roles import LOOK_ON, OWNERS, RATE
-from pdfqa_core.ui.sign_in import LOGIN
 from tests.services.helpers import LITERAL
 from tests.serving_fakes import PDF
 from tests.ui.calling import (

@@ -15,10 +15,9 @@ from starlette.testclient import TestClient
 from pdfqa_core.errors import StorageError, UsageError
 from pdfqa_core.settings import ServerSettings
 from pdfqa_core.ui import TOKEN, _free_port, traffic
-from pdfqa_core.ui.gate import Gate, is_this_computer
-from pdfqa_core.ui.health import Health
+from pdfqa_core.ui.gate import Gate, SafeHeaders, is_this_computer
+from pdfqa_core.ui.peers import Health
 from pdfqa_core.ui.proxies import Believed, Proxies
-from pdfqa_core.ui.safe_headers import SafeHeaders
 from pdfqa_core.ui.traffic import Traffic, Waiting
 
 
@@ -217,7 +216,7 @@ def test_health_is_told_without_anything_else():
 
 
 def test_names_come_from_the_environment(tmp_path: Path):
-    from pdfqa_core.settings_sources import read_settings
+    from pdfqa_core.settings import read_settings
 
     assert ServerSettings().hosts == ""
     server = read_settings(tmp_path, {"PDFQA_HOSTS": "docs.example.org,docs"}).server

@@ -22,8 +22,14 @@ from pdfqa_core.services.evaluation import EvaluationService
 from pdfqa_core.services.synthesis import SynthesisPlan
 from pdfqa_core.services.systems import grid
 from pdfqa_core.synthesis import RULES
-from pdfqa_core.ui import annotate_disputes, annotate_rating, annotate_setup, build_page, train_compare, train_review
-from pdfqa_core.ui.annotate_parts import Work
+from pdfqa_core.ui import (
+    annotate_rating,
+    annotate_setup,
+    build_page,
+    train,
+    train_parts,
+)
+from pdfqa_core.ui.annotate_rating import Work
 from pdfqa_core.ui.components import Click, clicked
 from pdfqa_core.ui.evaluate_setup import SAMPLE_QUESTIONS, Setup
 from pdfqa_core.ui.guard import BY_ITSELF, guard
@@ -51,8 +57,8 @@ FIELDS = (
     "about", "labels", "preset", "role", "reason", "category", "active", "question", "step",
 )  # fmt: skip
 ELSEWHERE = {  # handlers that leave what they do to other modules
-    "form_clicked": (annotate_rating, annotate_disputes), "manage_clicked": (annotate_setup,),
-    "reviewed": (train_review,), "compared": (train_compare,),
+    "form_clicked": (annotate_rating, annotate_rating), "manage_clicked": (annotate_setup,),
+    "reviewed": (train_parts,), "compared": (train,),
 }  # fmt: skip
 SHAPELESS = (None, ["abc"], {"action": {"a": ["b"]}}, {"action": "no such action"})
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from pdfqa_core.services.invitations import InvitationService
+from pdfqa_core.services.accounts import InvitationService
 from pdfqa_core.storage import Store
 from pdfqa_core.study_types import Role
 from tests.storage.conftest import turn

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from pdfqa_core.models import ModelFiles
-from pdfqa_core.models.encoder_files import encoder_entry, read_encoders
+from pdfqa_core.models.files import encoder_entry, read_encoders
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.ui.documents import Handlers as DocumentHandlers
 from pdfqa_core.ui.encoders import Handlers, cards_html

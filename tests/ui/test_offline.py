@@ -55,7 +55,7 @@ import urllib.request
 from pathlib import Path
 
 from pdfqa_core.services import LOCAL_OWNER, Services
-from pdfqa_core.settings_sources import read_settings
+from pdfqa_core.settings import read_settings
 from pdfqa_core.types import Document
 from pdfqa_core.ui import build_page, launch
 

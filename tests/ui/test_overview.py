@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 from reportlab.pdfgen.canvas import Canvas
 
-from pdfqa_core.chunking.contents import ContentsEntry
+from pdfqa_core.chunking.sections import ContentsEntry
 from pdfqa_core.services import Summary
 from pdfqa_core.services.overview import Overview
 from pdfqa_core.types import Answer, CheckedSentence, Citation, Document, Hit, Passage, Span, Support
@@ -26,8 +26,7 @@ from pdfqa_core.ui.overview import (
     questions_html,
     summary_html,
 )
-from pdfqa_core.ui.session import Session
-from pdfqa_core.ui.showing import Showing
+from pdfqa_core.ui.session import Session, Showing
 from tests.serving_fakes import PDF
 from tests.ui.prepared import looking
 from tests.ui.serving import settle, until

@@ -26,10 +26,9 @@ from pdfqa_core.ui import TABS
 from pdfqa_core.ui.chat_view import evidence
 from pdfqa_core.ui.components import render
 from pdfqa_core.ui.documents import unsure_words
-from pdfqa_core.ui.page_view import block_boxes
-from pdfqa_core.ui.passage_text import marked_words, passage_parts
+from pdfqa_core.ui.page_view import block_boxes, marked_words, passage_parts
 from pdfqa_core.ui.recipe import FIELDS, build_form, settings_from, values_of
-from pdfqa_core.ui.shortcuts import EVERYWHERE, OF_TABS, shortcuts_html
+from pdfqa_core.ui.theme import EVERYWHERE, OF_TABS, shortcuts_html
 from tests.ui.serving import ROOT
 
 

@@ -9,7 +9,7 @@ import httpx
 
 from pdfqa_core.services import Services
 from pdfqa_core.services.accounts import AccountRole
-from pdfqa_core.services.tries import NEAR
+from pdfqa_core.services.secret_words import NEAR
 from pdfqa_core.ui.accounts import COOKIE
 from tests.services.helpers import LITERAL
 from tests.serving_fakes import PDF

@@ -1,7 +1,7 @@
 import pytest
 
-from pdfqa_core.reading.refusal_curve import STEPS, RefusalCurve, refusal_curves
-from pdfqa_core.ui.refusal_chart import refusal_chart
+from pdfqa_core.reading.answerability import STEPS, RefusalCurve, refusal_curves
+from pdfqa_core.ui.evaluate_runs_view import refusal_chart
 
 CURVE = RefusalCurve(
     "retrieval",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Browser, expect
 
-from pdfqa_core.reading.refusal_curve import refusal_curves
+from pdfqa_core.reading.answerability import refusal_curves
 from pdfqa_core.services import LOCAL_OWNER
 from tests.serving_fakes import PDF
 from tests.ui.inside import opened, serving

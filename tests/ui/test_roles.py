@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.models.encoder_files import read_encoders
+from pdfqa_core.models.files import read_encoders
 from pdfqa_core.services import Services
 from pdfqa_core.services.accounts import Account, AccountRole
 from pdfqa_core.ui.accounts import KEY, OwnPages, note

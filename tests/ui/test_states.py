@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, FilePayload, Locator, Page, expect
 from reportlab.lib.pdfencrypt import StandardEncryption
 from reportlab.pdfgen.canvas import Canvas
 
-from pdfqa_core.ui import temporary
+from pdfqa_core.ui import downloads
 from tests.ui.prepared import looking
 from tests.ui.serving import until
 
@@ -70,8 +70,8 @@ def test_each_file_ends_in_a_state_that_is_said_and_a_locked_one_opens_with_its_
         expect(state(page, "locked.pdf")).to_have_text("needs a password")
         expect(page.locator("#documents-work .work")).to_have_count(0)
         uploaded = (*bad, "locked.pdf", "lighthouse.pdf")
-        assert temporary.uploads().is_dir()
-        until(lambda: not [one for one in temporary.uploads().rglob("*.pdf") if one.name in uploaded])
+        assert downloads.uploads().is_dir()
+        until(lambda: not [one for one in downloads.uploads().rglob("*.pdf") if one.name in uploaded])
 
         page.reload()  # nothing is open
         field = page.get_by_label("Password")

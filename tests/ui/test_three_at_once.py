@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, Response, Route, expect
 
 from pdfqa_core.protocols.annotation import CRITERIA
-from pdfqa_core.services.invitations import InvitationService
+from pdfqa_core.services.accounts import InvitationService
 from pdfqa_core.storage import Store
 from tests.storage.conftest import turn
 from tests.ui.calling import handlers

@@ -14,8 +14,7 @@ import pytest
 from gradio_client import Client, handle_file
 from playwright.sync_api import Browser, Page, expect
 
-from pdfqa_core.services.accounts import AccountRole, AccountService
-from pdfqa_core.services.tokens import TokenService
+from pdfqa_core.services.accounts import AccountRole, AccountService, TokenService
 from pdfqa_core.storage import Store
 from pdfqa_core.ui.accounts import COOKIE as SIGNED_IN
 from pdfqa_core.ui.peers import COOKIE

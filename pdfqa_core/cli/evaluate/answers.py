@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
+from typing import Any
 
-from pdfqa_core.cli.evaluate.again import score_again
+from pdfqa_core.cli import terminal
 from pdfqa_core.cli.evaluate.shown import (
     add_inputs,
     add_outputs,
     add_profile,
     add_scoring,
     finish,
+    groups_of,
     language_model,
     reporter,
+    scoring_options,
 )
 from pdfqa_core.cli.options import add_common, add_settings
 from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import Evaluation, ScoredItem, ScoredSystem
+from pdfqa_core.exports.runs import groups_text, with_answers
+from pdfqa_core.interfaces import LLM
 from pdfqa_core.metrics.bertscore import Baseline
 from pdfqa_core.models.metrics import token_embedder
 from pdfqa_core.protocols.answer_files import Pair, match, read_rows
@@ -37,11 +44,64 @@ from pdfqa_core.protocols.answers import (
     score_refusals,
 )
 from pdfqa_core.protocols.runs import Tools, run_protocols
-from pdfqa_core.protocols.runs.answers import MISSING
+from pdfqa_core.protocols.runs.answers import MISSING, Written, read_written, said_by
 from pdfqa_core.protocols.runs.judging import check_labels, judged
 from pdfqa_core.protocols.runs.profile import deviations, profile_named
-from pdfqa_core.protocols.runs.written import said_by
+from pdfqa_core.services.run_asking import run_of_files, scored, tools_of
 from pdfqa_core.services.versions import MODELS, STATISTICS, versions
+from pdfqa_core.types import Progress
+
+# ----------------------------------------------------------------------------------------------------
+# What `evaluate answers` does with files that `evaluate run --out` wrote: all scores of their protocol once more.
+
+
+def score_again(arguments: argparse.Namespace, protocol: str, profile: str, data: Mapping[str, Path]) -> int:
+    """Score the files of each system by a protocol, and print the means, also by turn and type."""
+    written = read_written(protocol, arguments.gold, data)
+    evaluation = _evaluation_again(arguments, protocol, profile, written, tuple(data))
+    groups = groups_of(evaluation, arguments.baseline)
+
+    def more(results: dict[str, Any]) -> dict[str, Any]:
+        found = with_answers(results, "", written.predictions, groups)
+        del found["run"]
+        return found
+
+    said = [groups_text(by, parts, evaluation.measures[0]) for by, parts in groups.items()]
+    return finish(arguments, evaluation, said=said, more=more)
+
+
+def _evaluation_again(
+    arguments: argparse.Namespace, protocol: str, profile: str, written: Written, systems: tuple[str, ...]
+) -> Evaluation:
+    run = run_of_files(
+        protocol,
+        arguments.gold,
+        systems,
+        profile=profile,
+        seed=getattr(arguments, "llm.seed") or 0,
+        options=scoring_options(arguments),
+    )
+    chosen = run_protocols.get(protocol)
+    chosen.check(written.file, run.plan.options)
+    with ExitStack() as stack:
+
+        @cache
+        def llm() -> LLM:
+            return stack.enter_context(language_model(arguments))
+
+        tools = tools_of(run.plan, llm, token_embedder, chosen.needs, threading.Event())
+        return _showing(scored(run, chosen, written.file, written.predictions, tools))
+
+
+def _showing(steps: Generator[Progress, None, Evaluation]) -> Evaluation:
+    while True:
+        try:
+            terminal.show(next(steps))
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+
+
+# ----------------------------------------------------------------------------------------------------
 
 # Options of two files of answers, which no protocol of a run knows.
 PLAIN = (
@@ -83,9 +143,10 @@ def _add_plain(command: argparse.ArgumentParser) -> None:
     group.add_argument("--stemming", action="store_true", help="Porter stems in ROUGE-L (ROUGE-Lsum always has them)")
     group.add_argument("--brevity-penalty", action="store_true", help="BLEU-1 with the penalty for short answers")
     group.add_argument(
-        "--refusals", choices=("phrases", "llm"),
+        "--refusals",
+        choices=("phrases", "llm"),
         help="refusal recall and precision, refusals told by their phrases or by the language model",
-    )  # fmt: skip
+    )
     group.add_argument("--bertscore-encoder", metavar="NAME", help="path or hub name (default: the bundled encoder)")
     group.add_argument("--bertscore-idf", action="store_true", help="weigh tokens by their rarity in the references")
     group.add_argument(
@@ -161,14 +222,20 @@ def _prepared(arguments: argparse.Namespace, stack: ExitStack) -> _Work:
         raise UsageError(f"--beta is {beta}; it is above 0.", "Leave it out for 1.")
     profile = profile_named(arguments.profile)
     tools = Tools(
-        profile, judge=arguments.judge, judge_prompt=arguments.judge_prompt, calibrate=arguments.calibrate,
+        profile,
+        judge=arguments.judge,
+        judge_prompt=arguments.judge_prompt,
+        calibrate=arguments.calibrate,
         seed=arguments.bootstrap_seed,
-    )  # fmt: skip
+    )
     work = _Work(
-        list(dict.fromkeys(chosen)), Options(beta, arguments.stemming, arguments.brevity_penalty), tools,
-        arguments.refusals or "", arguments.bertscore_idf,
+        list(dict.fromkeys(chosen)),
+        Options(beta, arguments.stemming, arguments.brevity_penalty),
+        tools,
+        arguments.refusals or "",
+        arguments.bertscore_idf,
         Baseline(*arguments.bertscore_baseline) if arguments.bertscore_baseline else None,
-    )  # fmt: skip
+    )
     tools.settings |= profile.said()
     tools.settings["ROUGE-L"] = f"β = {beta:g}, {'Porter stems' if arguments.stemming else 'no stemming'}"
     tools.settings["BLEU-1"] = "with brevity penalty" if arguments.brevity_penalty else "no brevity penalty"
@@ -212,9 +279,13 @@ def _by_models(name: str, pairs: Sequence[Pair], work: _Work) -> list[Sequence[V
     if tools.embedder is not None:
         several = sum(len(pair.references) for pair in pairs) > 1
         values, tools.settings["BERTScore"] = score_meaning(
-            pairs, tools.embedder, idf=work.idf or (tools.profile.idf and several), baseline=work.baseline,
-            inner_product=tools.profile.inner_product, on_done=reporter(f"{name}: BERTScore"),
-        )  # fmt: skip
+            pairs,
+            tools.embedder,
+            idf=work.idf or (tools.profile.idf and several),
+            baseline=work.baseline,
+            inner_product=tools.profile.inner_product,
+            on_done=reporter(f"{name}: BERTScore"),
+        )
         found.append(values)
     if tools.judge and tools.llm is not None:
         tools.on_done = reporter(f"{name}: judge")

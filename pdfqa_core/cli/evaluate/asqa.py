@@ -18,7 +18,7 @@ from pdfqa_core.cli.evaluate.shown import (
 from pdfqa_core.cli.options import add_common, add_settings
 from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import Evaluation
-from pdfqa_core.metrics.disambig_f1 import FindEntities, ReadAnswer, once
+from pdfqa_core.metrics.asqa import FindEntities, ReadAnswer, once
 from pdfqa_core.models.metrics import entity_finder, span_reader
 from pdfqa_core.protocols.asqa import (
     BY_RULE,
@@ -90,10 +90,15 @@ def run(arguments: argparse.Namespace) -> int:
     if profile.entity_sets and mode == "entities" and not arguments.ner:
         notes = (*notes, BY_RULE)
     evaluation = Evaluation(
-        "asqa", (arguments.gold or arguments.data[0]).name, measures, tuple(systems),
-        {"Disambig-F1": f"mode {mode}", "ROUGE-Lsum": "Porter stems, a sentence per line", **settings}, used,
-        notes, PUBLISHED,
-    )  # fmt: skip
+        "asqa",
+        (arguments.gold or arguments.data[0]).name,
+        measures,
+        tuple(systems),
+        {"Disambig-F1": f"mode {mode}", "ROUGE-Lsum": "Porter stems, a sentence per line", **settings},
+        used,
+        notes,
+        PUBLISHED,
+    )
     return finish(arguments, evaluation)
 
 

@@ -33,6 +33,8 @@ def run(arguments: argparse.Namespace) -> int:
         predictions = services.runs_together.predictions(LOCAL_OWNER, ids)
     groups = groups_of(evaluation, arguments.baseline)
     return finish(
-        arguments, evaluation, said=[groups_text(by, parts, evaluation.measures[0]) for by, parts in groups.items()],
+        arguments,
+        evaluation,
+        said=[groups_text(by, parts, evaluation.measures[0]) for by, parts in groups.items()],
         more=lambda results: with_answers(results, " ".join(ids), predictions, groups),
-    )  # fmt: skip
+    )

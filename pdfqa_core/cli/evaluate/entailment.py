@@ -28,22 +28,28 @@ def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     add_inputs(command, data="rows")
     command.add_argument(
-        "--nli", default="", metavar="NAME",
+        "--nli",
+        default="",
+        metavar="NAME",
         help="NLI cross-encoder that tags, by path or hub name (default: the language model)",
-    )  # fmt: skip
+    )
     command.add_argument(
-        "--pronouns-and-refusals", action=argparse.BooleanOptionalAction, default=None,
+        "--pronouns-and-refusals",
+        action=argparse.BooleanOptionalAction,
+        default=None,
         help="ask the language model to replace pronouns and to tell refusals (default: yes, with --nli no)",
-    )  # fmt: skip
+    )
     command.add_argument(
-        "--unusable-as-zero", action="store_true",
+        "--unusable-as-zero",
+        action="store_true",
         help="count segments without a usable reply as 0, as the original pipeline does",
-    )  # fmt: skip
+    )
     command.add_argument(
-        "--plain-sentences", action="store_true",
+        "--plain-sentences",
+        action="store_true",
         help="split sentences as NLTK does, without the abbreviations added here and not at blank lines, as the "
         "original pipeline does",
-    )  # fmt: skip
+    )
     add_profile(command)
     add_outputs(command)
     add_common(command)
@@ -69,10 +75,14 @@ def run(arguments: argparse.Namespace) -> int:
         systems, notes = [], list[str]()
         for path, rows in files:
             system, said = score_entailment(
-                path.stem, rows, tagger, llm if extra else None, unusable_as_zero=as_zero,
+                path.stem,
+                rows,
+                tagger,
+                llm if extra else None,
+                unusable_as_zero=as_zero,
                 split=plain_sentences if plain else sentences,
                 on_done=reporter(f"{path.stem}: segment"),
-            )  # fmt: skip
+            )
             systems.append(system)
             notes += said
         settings = {

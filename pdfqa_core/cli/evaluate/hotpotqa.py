@@ -23,9 +23,11 @@ def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     add_inputs(command, gold="rows of HotpotQA")
     command.add_argument(
-        "--missing", choices=[one.value for one in Missing], default=Missing.ERROR.value,
+        "--missing",
+        choices=[one.value for one in Missing],
+        default=Missing.ERROR.value,
         help="questions without a prediction: an error, 0 as in the official evaluation, or unscored (default: error)",
-    )  # fmt: skip
+    )
     add_outputs(command)
     add_common(command)
     command.set_defaults(run=run)

@@ -6,12 +6,11 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from pdfqa_core.cli import progress
+from pdfqa_core.cli import terminal
 from pdfqa_core.cli.evaluate.shown import add_outputs, add_profile, finish
-from pdfqa_core.cli.files import write_file
-from pdfqa_core.cli.options import add_common, add_settings, settings_of, workspace_of
+from pdfqa_core.cli.options import add_common, add_settings, settings_of, workspace_of, write_file
 from pdfqa_core.errors import UsageError
-from pdfqa_core.exports.trec import trec_files
+from pdfqa_core.exports.evaluation_files import trec_files
 from pdfqa_core.metrics.ranking import RankingMeasure
 from pdfqa_core.protocols.gold import forms, read_gold
 from pdfqa_core.protocols.retrieval import DEPTH, MEASURES
@@ -73,7 +72,7 @@ def run_retrieval(arguments: argparse.Namespace) -> int:
             LOCAL_OWNER, file, systems, measures=measures, document_ids=scope, depth=depth
         ):
             if isinstance(event, Progress):
-                progress.show(event)
+                terminal.show(event)
             else:
                 found = replace(event, measures=tuple(measures))
         if arguments.trec:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pdfqa_core.cli import progress
+from pdfqa_core.cli import terminal
 from pdfqa_core.cli.evaluate.shown import (
     add_outputs,
     add_profile,
@@ -17,22 +17,20 @@ from pdfqa_core.cli.evaluate.shown import (
     groups_of,
     scoring_options,
 )
-from pdfqa_core.cli.files import write_file
-from pdfqa_core.cli.interrupt import stopping
-from pdfqa_core.cli.options import add_common, add_settings, settings_of, workspace_of
+from pdfqa_core.cli.options import add_common, add_settings, settings_of, workspace_of, write_file
+from pdfqa_core.cli.terminal import stopping
 from pdfqa_core.errors import StoppedError, UsageError
 from pdfqa_core.evaluation_types import Evaluation, Prediction, Run
 from pdfqa_core.exports.runs import groups_text, with_answers
 from pdfqa_core.exports.table import measure_of, spread_text
 from pdfqa_core.json_codec import plain
-from pdfqa_core.metrics.groups import ItemGroup
-from pdfqa_core.metrics.repeats import spreads
+from pdfqa_core.metrics.comparison import ItemGroup, spreads
 from pdfqa_core.protocols.gold import forms
-from pdfqa_core.protocols.gold.columns import FIELDS, columns_of, guessed, mapped
+from pdfqa_core.protocols.gold.rows import FIELDS, columns_of, guessed, mapped
 from pdfqa_core.protocols.runs import EVIDENCE, GOLD, PREDICTED, run_protocols
 from pdfqa_core.services import LOCAL_OWNER, RunRequest, Services
-from pdfqa_core.services.run_estimate import RunEstimate, run_estimate
 from pdfqa_core.services.run_export import answer_files
+from pdfqa_core.services.runs import RunEstimate, run_estimate
 from pdfqa_core.services.systems import DIMENSIONS, read_systems, run_grid, system_of
 from pdfqa_core.settings import Settings
 from pdfqa_core.types import Progress
@@ -52,17 +50,22 @@ def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command.add_argument("protocol", choices=run_protocols.names(), help="what is asked and measured, see below")
     command.add_argument("--data", type=Path, required=True, metavar="FILE", help="questions with gold answers")
     command.add_argument(
-        "--column", action="append", default=[], metavar="FIELD=COLUMN", help="which column of a table or of its rows "
-        f"holds {', '.join(field.name for field in FIELDS)} (repeatable)",
-    )  # fmt: skip
+        "--column",
+        action="append",
+        default=[],
+        metavar="FIELD=COLUMN",
+        help=f"which column of a table or of its rows holds {', '.join(field.name for field in FIELDS)} (repeatable)",
+    )
     command.add_argument(
         "--unanswerable", type=Path, metavar="FILE", help="more questions, none of which the documents answer"
     )
     command.add_argument("--limit", type=int, default=0, help="ask so many questions, drawn with --seed (default: all)")
     command.add_argument(
-        "--repeats", type=int, default=1, help="ask systems that sample (--temperature) so often, with --seed and "
-        "those after it (default: 1)",
-    )  # fmt: skip
+        "--repeats",
+        type=int,
+        default=1,
+        help="ask systems that sample (--temperature) so often, with --seed and those after it (default: 1)",
+    )
     add_profile(command)
     command.add_argument("--name", default="", help="the run's name in the list")
     command.add_argument("--new", action="store_true", help="begin a new run even if there is one like it")
@@ -70,9 +73,11 @@ def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command.add_argument("--estimate", action="store_true", help="tell what the run would take, and ask nothing")
     command.add_argument("--document", action="append", default=[], metavar="NAME", help="only in this file")
     command.add_argument(
-        "--out", type=Path, metavar="DIR", help="write the answers of each system and the gold answers, as “evaluate "
-        "answers” reads them",
-    )  # fmt: skip
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="write the answers of each system and the gold answers, as “evaluate answers” reads them",
+    )
     _add_systems(command)
     add_scoring(command)
     add_outputs(command)
@@ -86,19 +91,26 @@ def _add_systems(command: argparse.ArgumentParser) -> None:
     for name, (section, setting) in DIMENSIONS.items():
         group.add_argument(f"--{name}", default="", metavar="A,B", help=f"each value of {section}.{setting}, in a grid")
     group.add_argument(
-        "--system", action="append", default=[], metavar="'NAME: SETTING=VALUE …'",
+        "--system",
+        action="append",
+        default=[],
+        metavar="'NAME: SETTING=VALUE …'",
         help="one system, by the settings in which it differs; repeatable",
-    )  # fmt: skip
+    )
     group.add_argument("--systems", type=Path, metavar="FILE.toml", help="more systems: [name.retrieval] settings …")
     said = "; ".join(f"{name}: {words}" for name, words in EVIDENCE.items())
     group.add_argument(
-        "--evidence", default="", metavar="A,B", help=f"what a system may read, each a system of its own. {said} "
-        "(default: as suits protocol and file)",
-    )  # fmt: skip
+        "--evidence",
+        default="",
+        metavar="A,B",
+        help=f"what a system may read, each a system of its own. {said} (default: as suits protocol and file)",
+    )
     group.add_argument(
-        "--history", default="", metavar="A,B", help=f"whose answers stand in the conversation so far: {GOLD}, "
-        f"{PREDICTED} (default: {GOLD})",
-    )  # fmt: skip
+        "--history",
+        default="",
+        metavar="A,B",
+        help=f"whose answers stand in the conversation so far: {GOLD}, {PREDICTED} (default: {GOLD})",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +143,11 @@ def run(arguments: argparse.Namespace) -> int:
         write_file(arguments.out / name, data)
     groups = groups_of(found.evaluation, arguments.baseline)
     return finish(
-        arguments, found.evaluation, said=_said(found, groups),
+        arguments,
+        found.evaluation,
+        said=_said(found, groups),
         more=lambda results: with_answers(results, found.run.id, found.predictions, groups),
-    )  # fmt: skip
+    )
 
 
 def _data(arguments: argparse.Namespace, folder: Path) -> Path:
@@ -167,7 +181,7 @@ def _said_of(takes: RunEstimate) -> str:
     total = takes.questions * takes.systems
     asked = f"{takes.questions} questions × {takes.systems} systems" if takes.systems > 1 else f"{total} questions"
     done = f", {total - takes.open} answered" if takes.open < total else ""
-    time = f"about {progress.duration(takes.seconds)}" if takes.seconds is not None else "no earlier run tells how long"
+    time = f"about {terminal.duration(takes.seconds)}" if takes.seconds is not None else "no earlier run tells how long"
     size = ""
     if takes.memory is not None:
         size = f", about {takes.memory / 1e9:.1f} GB of memory for the model ({takes.free / 1e9:.1f} GB are free)"
@@ -181,7 +195,7 @@ def _done(arguments: argparse.Namespace, services: Services, begun: Run) -> _Fou
     try:
         for event in services.runs.go(LOCAL_OWNER, begun.id, retry=arguments.retry_failures):
             if isinstance(event, Progress):
-                progress.show(event)
+                terminal.show(event)
             else:
                 evaluation = event
     except StoppedError as error:
@@ -205,11 +219,20 @@ def _systems(arguments: argparse.Namespace, settings: Settings) -> dict[str, Set
 
 def _request(arguments: argparse.Namespace, services: Services, systems: dict[str, Settings]) -> RunRequest:
     return RunRequest(
-        arguments.protocol, arguments.data, systems, tuple(_listed(arguments.evidence)),
-        tuple(_listed(arguments.history)), arguments.limit, getattr(arguments, "llm.seed") or 0, arguments.profile,
-        arguments.name, arguments.unanswerable, scoring_options(arguments),
-        services.documents.document_ids(LOCAL_OWNER, arguments.document), arguments.repeats,
-    )  # fmt: skip
+        arguments.protocol,
+        arguments.data,
+        systems,
+        tuple(_listed(arguments.evidence)),
+        tuple(_listed(arguments.history)),
+        arguments.limit,
+        getattr(arguments, "llm.seed") or 0,
+        arguments.profile,
+        arguments.name,
+        arguments.unanswerable,
+        scoring_options(arguments),
+        services.documents.document_ids(LOCAL_OWNER, arguments.document),
+        arguments.repeats,
+    )
 
 
 def _said(found: _Found, groups: Mapping[str, tuple[ItemGroup, ...]]) -> list[str]:

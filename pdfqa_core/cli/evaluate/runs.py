@@ -6,10 +6,9 @@ import argparse
 import json
 from pathlib import Path
 
-from pdfqa_core.cli.files import write_file
-from pdfqa_core.cli.options import add_common, settings_of, workspace_of
+from pdfqa_core.cli.options import add_common, settings_of, workspace_of, write_file
 from pdfqa_core.errors import UsageError
-from pdfqa_core.exports.methods import methods_text
+from pdfqa_core.exports.report import methods_text
 from pdfqa_core.json_codec import plain
 from pdfqa_core.services import LOCAL_OWNER, Services
 

@@ -10,24 +10,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pdfqa_core.cli import progress
-from pdfqa_core.cli.files import write_file
-from pdfqa_core.cli.options import settings_of, workspace_of
+from pdfqa_core.cli import terminal
+from pdfqa_core.cli.options import settings_of, workspace_of, write_file
 from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import Evaluation
 from pdfqa_core.exports import frames
-from pdfqa_core.exports.drawing import FORMATS
-from pdfqa_core.exports.figure import figure
+from pdfqa_core.exports.figure import FORMATS, figure
 from pdfqa_core.exports.frames import comparison_frame, format_of, items_frame, write_frame
-from pdfqa_core.exports.latex import table_latex
-from pdfqa_core.exports.report import report_html
-from pdfqa_core.exports.results import read_results, results_object, write_results
-from pdfqa_core.exports.run_charts import charts_figure
+from pdfqa_core.exports.report import report_html, table_latex
+from pdfqa_core.exports.runs import charts_figure, read_results, results_object, write_results
 from pdfqa_core.exports.table import table_text
 from pdfqa_core.extraction.process.outside import read_file
 from pdfqa_core.interfaces import LLM
-from pdfqa_core.metrics.comparison import Comparison, compare
-from pdfqa_core.metrics.groups import MOST_GROUPS, TURN, TYPE, ItemGroup, grouped
+from pdfqa_core.metrics.comparison import MOST_GROUPS, TURN, TYPE, Comparison, ItemGroup, compare, grouped
 from pdfqa_core.metrics.llm_judge import PROMPTS
 from pdfqa_core.metrics.replies import OnDone
 from pdfqa_core.models.metrics import remembering
@@ -53,14 +48,18 @@ def add_scoring(command: argparse.ArgumentParser) -> None:
     """Add the options for scores that a model gives."""
     group = command.add_argument_group("scoring")
     group.add_argument(
-        "--bertscore", action=argparse.BooleanOptionalAction, default=None,
+        "--bertscore",
+        action=argparse.BooleanOptionalAction,
+        default=None,
         help="BERTScore precision, recall and F1 (default: where the protocol is scored by it)",
-    )  # fmt: skip
+    )
     group.add_argument("--judge", action="store_true", help="LLM accuracy: the language model judges every answer")
     group.add_argument(
-        "--judge-prompt", choices=tuple(PROMPTS), default="seed",
+        "--judge-prompt",
+        choices=tuple(PROMPTS),
+        default="seed",
         help="seed asks whether the answer is correct, strict whether the gold answer follows from it (default: seed)",
-    )  # fmt: skip
+    )
     group.add_argument(
         "--calibrate", action="store_true", help='take the judge\'s threshold from rows with "human": true or false'
     )
@@ -71,28 +70,38 @@ def add_scoring(command: argparse.ArgumentParser) -> None:
 def add_disambig(command: argparse._ActionsContainer, modes: Sequence[str] = ("entities", "qa")) -> None:
     """Add the options for ASQA's Disambig-F1."""
     command.add_argument(
-        "--disambig", choices=modes, default="entities",
+        "--disambig",
+        choices=modes,
+        default="entities",
         help="ASQA's Disambig-F1 by the entities of both texts (rageval), or by the answers that a model reads from "
         "the prediction (official) (default: entities)",
-    )  # fmt: skip
+    )
     command.add_argument(
-        "--qa-model", default="", metavar="NAME",
+        "--qa-model",
+        default="",
+        metavar="NAME",
         help="extractive question answering model that reads: path or hub name (default: the language model)",
-    )  # fmt: skip
+    )
     command.add_argument(
-        "--ner", default="", metavar="NAME",
+        "--ner",
+        default="",
+        metavar="NAME",
         help="NER model that finds entities: path or hub name (default: capitalised names and numbers, by rule)",
-    )  # fmt: skip
+    )
 
 
 def scoring_options(arguments: argparse.Namespace) -> dict[str, str]:
     """Return what `add_scoring` was given as the options of a run."""
     options = {
-        "judge": "yes" if arguments.judge else "", "judge_prompt": arguments.judge_prompt,
-        "calibrate": "yes" if arguments.calibrate else "", "nli": arguments.nli, "disambig": arguments.disambig,
-        "qa_model": arguments.qa_model, "ner": arguments.ner,
+        "judge": "yes" if arguments.judge else "",
+        "judge_prompt": arguments.judge_prompt,
+        "calibrate": "yes" if arguments.calibrate else "",
+        "nli": arguments.nli,
+        "disambig": arguments.disambig,
+        "qa_model": arguments.qa_model,
+        "ner": arguments.ner,
         "bertscore": {True: "yes", False: "no"}.get(arguments.bertscore, ""),
-    }  # fmt: skip
+    }
     return {name: value for name, value in options.items() if value}
 
 
@@ -119,17 +128,24 @@ def add_outputs(command: argparse.ArgumentParser) -> None:
     group.add_argument("--parquet", type=Path, metavar="FILE", help="write the same rows as Parquet")
     group.add_argument("--save", type=Path, metavar="FILE", help="write all results as JSON")
     group.add_argument(
-        "--load", type=Path, action="append", default=[], metavar="FILE",
+        "--load",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
         help="add the systems of results that --save wrote; repeatable",
-    )  # fmt: skip
+    )
     group.add_argument("--baseline", default="", metavar="NAME", help="system that the others are compared with")
     group.add_argument("--bootstrap-seed", type=int, default=0, help="seed of the intervals (default: 0)")
 
 
 def finish(
-    arguments: argparse.Namespace, evaluation: Evaluation | None, *,
-    more: Callable[[dict[str, Any]], dict[str, Any]] = lambda found: found, said: Sequence[str] = (),
-) -> int:  # fmt: skip
+    arguments: argparse.Namespace,
+    evaluation: Evaluation | None,
+    *,
+    more: Callable[[dict[str, Any]], dict[str, Any]] = lambda found: found,
+    said: Sequence[str] = (),
+) -> int:
     """Add what --load brings, print the table or one JSON object, and write the files that were asked for.
 
     `more` adds to the object, `said` are texts below the table. Raises UsageError if there is nothing, or the systems
@@ -140,7 +156,7 @@ def finish(
     found = replace(found, settings={**found.settings, "bootstrap seed": str(seed)})
     table = compare(found, baseline=arguments.baseline, seed=seed)
     _write_files(arguments, found, table)
-    progress.clear()
+    terminal.clear()
     if arguments.json:
         print(json.dumps(more(results_object(found, table)), ensure_ascii=False))
     else:
@@ -192,7 +208,7 @@ def language_model(arguments: argparse.Namespace) -> Iterator[LLM]:
 
 def reporter(phase: str) -> OnDone:
     """Return a function that shows how many are done."""
-    return lambda done, total: progress.show(Progress(phase, done, total))
+    return lambda done, total: terminal.show(Progress(phase, done, total))
 
 
 # ------------------------------------------------------------------ files

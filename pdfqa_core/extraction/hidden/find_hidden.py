@@ -6,18 +6,21 @@ hidden only if the page looks the same without it; geometry alone decides where 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import ctypes
+import difflib
+import math
+import time
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import repeat
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pypdfium2.raw as pdfium
 
 from pdfqa_core.extraction.drawn import IMAGE, PATH, SHADING, TEXT, Drawn, clip_boxes, layers, path_paint, read_drawn
-from pdfqa_core.extraction.hidden.actual_text import find_forged, joined, marked_texts
-from pdfqa_core.extraction.hidden.contrast import alike, blended
-from pdfqa_core.extraction.hidden.overprint import printed_over
-from pdfqa_core.extraction.hidden.visible import MARKED, leave_marks, marked_shares
 from pdfqa_core.extraction.text.glyphs import (
     Addresses,
     Flags,
@@ -25,9 +28,338 @@ from pdfqa_core.extraction.text.glyphs import (
     Glyphs,
     Integers,
     PageFrame,
+    argument,
     distinct,
+    quick,
     read_glyphs,
 )
+
+# ----------------------------------------------------------------------------------------------------
+# Text that a file gives in place of what is drawn (`/ActualText`, PDF 32000-1, 14.9.4) and that says something else.
+#
+# It is meant for ligatures, hyphens and letters that a font does not name; PDFium reads it instead of the glyphs.
+
+_KEY = b"ActualText"
+_MOST_MARKS = 8  # looked at for each object
+_ALIKE = 0.75  # share of characters in common (difflib) from which on both say the same
+_LONGEST = 2000  # characters that are compared
+_FEW = 2  # letters: a symbol that the font calls by another letter
+_TO_A_GLYPH = 4  # letters that a glyph without a known letter may stand for
+
+_mark_count = quick(pdfium.FPDFPageObj_CountMarks, ctypes.c_int)
+_mark = quick(pdfium.FPDFPageObj_GetMark, ctypes.c_size_t)
+_string = quick(pdfium.FPDFPageObjMark_GetParamStringValue, ctypes.c_int)
+
+
+@dataclass(frozen=True, slots=True)
+class _Marked:
+    """A piece of a page with a text in place of its own: the addresses of its text objects."""
+
+    owners: set[int]
+
+
+def marked_texts(drawn: Drawn) -> list[_Marked]:
+    """Return the pieces of a page with `/ActualText`, and take that away from them: the next text page lacks it."""
+    numbers = np.flatnonzero(drawn.kinds == TEXT)
+    items = drawn.chosen(numbers)
+    counts = np.fromiter(map(_mark_count, items), np.int64, len(items))
+    pieces: dict[int, _Marked] = {}
+    length = ctypes.c_ulong()
+    room, size = ctypes.c_ulong.from_param(0), ctypes.byref(length)
+    for number in range(min(int(counts.max(initial=0)), _MOST_MARKS)):
+        places = np.flatnonzero(counts > number)
+        marks = np.fromiter(map(_mark, (items[i] for i in places.tolist()), repeat(number)), np.uint64, len(places))
+        known = distinct(marks)
+        arguments = (repeat(_KEY), repeat(None), repeat(room), repeat(size))
+        has = np.fromiter(map(_string, map(argument, known.tolist()), *arguments), np.bool_, len(known))
+        for place in np.flatnonzero(np.isin(marks, known[has])).tolist():
+            address = int(drawn.addresses[numbers[places[place]]])
+            pieces.setdefault(int(marks[place]), _Marked(set())).owners.add(address)
+    for piece in pieces.values():
+        for address in piece.owners:
+            _remove(address)
+    return list(pieces.values())
+
+
+def _remove(address: int) -> None:
+    item = ctypes.cast(address, pdfium.FPDF_PAGEOBJECT)
+    for number in range(_MOST_MARKS):
+        mark = pdfium.FPDFPageObj_GetMark(item, number)
+        if not mark:
+            return
+        pdfium.FPDFPageObjMark_RemoveParam(item, mark, _KEY)
+
+
+def find_forged(told: Glyphs, drawn: Glyphs, pieces: list[_Marked]) -> tuple[Flags, Flags]:
+    """Return which characters the file states but does not draw, (n,), and which it draws in their place, (m,).
+
+    `told` are the characters with, `drawn` those without `/ActualText`.
+    """
+    lies, truth = np.zeros(len(told), dtype=np.bool_), np.zeros(len(drawn), dtype=np.bool_)
+    for piece in pieces:
+        owners = np.fromiter(piece.owners, np.uint64, len(piece.owners))
+        there, here = np.isin(told.owners, owners), np.isin(drawn.owners, owners)
+        if _says_something_else(_letters(told, there), _letters(drawn, here), int(here.sum())):
+            lies |= there
+            truth |= here
+    return lies, truth | _between(drawn, truth)
+
+
+def _between(glyphs: Glyphs, chosen: Flags) -> Flags:
+    """Return the white space between two chosen characters."""
+    ink = np.flatnonzero(~glyphs.space)
+    places = np.searchsorted(ink, np.arange(len(glyphs)))
+    before, after = ink[np.clip(places - 1, 0, len(ink) - 1)], ink[np.clip(places, 0, len(ink) - 1)]
+    return glyphs.space & chosen[before] & chosen[after] if chosen.any() else chosen
+
+
+def _letters(glyphs: Glyphs, chosen: Flags) -> str:
+    """Return the letters and digits of the chosen characters, in a form in which ligatures and accents do not count."""
+    codes = glyphs.codes[chosen][:_LONGEST].tolist()
+    text = "".join(chr(code) if 0 <= code < 0x110000 and not 0xD800 <= code < 0xE000 else " " for code in codes)
+    plain = unicodedata.normalize("NFKD", text).casefold()
+    return "".join(c for c in plain if c.isalnum())
+
+
+def _says_something_else(told: str, drawn: str, glyphs: int) -> bool:
+    if not told or told == drawn:
+        return False
+    if not drawn:  # a picture of letters, or a font that does not say which its glyphs are
+        return len(told) > _TO_A_GLYPH * max(1, glyphs)
+    if len(told) <= _FEW and not told.isascii():
+        return False
+    return difflib.SequenceMatcher(None, told, drawn, autojunk=False).ratio() < _ALIKE
+
+
+def joined(first: Glyphs, second: Glyphs, chosen: Flags) -> Glyphs:
+    """Return the glyphs of the first, and behind them the chosen ones of the second, of one page."""
+    arrays = [field.name for field in fields(Glyphs) if field.name != "frame"]
+    both: dict[str, Any] = {
+        name: np.concatenate([getattr(first, name), getattr(second, name)[chosen]]) for name in arrays
+    }
+    return replace(first, **both)
+
+
+# ----------------------------------------------------------------------------------------------------
+# How well colours can be told apart: the contrast ratio of WCAG 2.2 (1.4.3), from 1 (none) to 21.
+
+Colors = npt.NDArray[np.integer] | npt.NDArray[np.floating]
+
+LEAST = 1.5  # below this, text is taken to be hidden in its ground
+_SHADES = 64  # of 255: colours that differ more than this in a channel can be seen by their hue
+_PALE, _PALE_SHADES = 0.6, 128  # relative luminance from which on it takes more
+_NONE = 1.25  # pale colours below this contrast: yellow on white
+
+# Linear light of each of the 256 values of a channel (sRGB), and what each channel adds to the luminance.
+_LINEAR = np.array([v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in np.arange(256) / 255])
+_SHARES = np.array([0.2126, 0.7152, 0.0722])
+
+
+def luminance(colors: Colors) -> Floats:
+    """Return the relative luminance (…,), 0 to 1, of colours (…, 3) in red, green, blue from 0 to 255."""
+    found: Floats = _LINEAR[np.clip(colors, 0, 255).astype(np.uint8)] @ _SHARES
+    return found
+
+
+def contrast(first: Floats, second: Floats) -> Floats:
+    """Return the contrast ratio of two luminances (or arrays of them)."""
+    return (np.maximum(first, second) + 0.05) / (np.minimum(first, second) + 0.05)
+
+
+def alike(first: Colors, second: Colors) -> Flags:
+    """Return which colours (…, 3) cannot be told apart well enough to read one on the other.
+
+    The contrast ratio does not see hues: where colours differ much in one channel, text counts as visible.
+    """
+    one, other = luminance(first), luminance(second)
+    difference = np.abs(np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)).max(axis=-1)
+    ratio = contrast(one, other)
+    pale = (np.minimum(one, other) > _PALE) & ((difference <= _PALE_SHADES) | (ratio < _NONE))
+    found: Flags = (ratio < LEAST) & ((difference <= _SHADES) | pale)
+    return found
+
+
+def blended(colors: Floats, alpha: Floats, ground: Colors) -> Floats:
+    """Return colours (n, 3) as they look at this opacity (n,), 0 to 1, on a ground (3,) or (n, 3)."""
+    opacity = alpha[:, None]
+    found: Floats = colors * opacity + np.asarray(ground, dtype=np.float64) * (1 - opacity)
+    return found
+
+
+# ----------------------------------------------------------------------------------------------------
+# Text that other text is printed over, so that nobody can read it.
+
+_OVERPRINT_CELL = 1.0  # points; squares that the page is parted into
+_MOST_OVERPRINT_CELLS = 2_000_000
+_MOST_OF_A_GLYPH = 64  # squares along a side: larger characters are drawings, or watermarks behind the text
+_INNER = 0.2  # of its box: the rim that does not count, so that neighbours do not cover each other
+_COVERED = 0.5  # of the squares of a letter that later letters cover
+_SIZES = 2.0  # how many times as large one may be as the other
+_LETTERS = 4  # of a word or a text object that are covered
+_LOST = 0.6  # of the letters of a word or a text object: the spaces between the words above leave some free
+
+
+def printed_over(glyphs: Glyphs, order: Integers, visible: Flags) -> Flags:
+    """Return which of the visible glyphs (n,) stand in words or text objects that lie under other letters.
+
+    `order` (n,) says when each is painted. Accents, lines, and the same letters drawn twice hide nothing.
+    """
+    found = np.zeros(len(glyphs), dtype=np.bool_)
+    letters = np.flatnonzero(visible & _is_letter(glyphs.codes))
+    if len(letters) < 2 * _LETTERS:
+        return found
+    found[letters] = _overprinted(glyphs, letters, order[letters]) >= _COVERED
+    if int(found.sum()) < _LETTERS:
+        return np.zeros(len(glyphs), dtype=np.bool_)
+    ink = visible & ~glyphs.space
+    counted = np.zeros(len(glyphs), dtype=np.bool_)
+    counted[letters] = True
+    objects = np.searchsorted(distinct(glyphs.owners), glyphs.owners)
+    return ink & (_mostly(np.cumsum(glyphs.space), found, counted) | _mostly(objects, found, counted))
+
+
+def _is_letter(codes: Integers) -> Flags:
+    known = np.unique(codes)
+    flags = np.array([0 < c < 0x110000 and chr(c).isalnum() for c in known.tolist()], dtype=np.bool_)
+    found: Flags = flags[np.searchsorted(known, codes)]
+    return found
+
+
+def _overprinted(glyphs: Glyphs, letters: Integers, order: Integers) -> Floats:
+    """Return the share of the squares of each letter on which another one is painted last."""
+    boxes = glyphs.boxes[letters]
+    width, height = glyphs.frame.width, glyphs.frame.height
+    cell = max(_OVERPRINT_CELL, (width * height / _MOST_OVERPRINT_CELLS) ** 0.5)
+    columns, rows = int(width / cell) + 2, int(height / cell) + 2
+    rim = (boxes[:, 2:] - boxes[:, :2]) * _INNER
+    limits = np.array([columns - 1, rows - 1])
+    begin = np.clip((boxes[:, :2] + rim) / cell, 0, limits).astype(np.int64)
+    end = np.maximum(np.clip((boxes[:, 2:] - rim) / cell, 0, limits).astype(np.int64), begin)
+    sides = np.minimum(end - begin + 1, _MOST_OF_A_GLYPH)
+    count = sides.prod(axis=1)
+    which = np.repeat(np.arange(len(letters)), count)
+    step = np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count)
+    squares = (begin[which, 1] + step // sides[which, 0]) * columns + begin[which, 0] + step % sides[which, 0]
+    by_time = np.lexsort((np.arange(len(letters)), order))
+    rank = np.empty(len(letters), dtype=np.int64)
+    rank[by_time] = np.arange(len(letters))
+    last = np.full(rows * columns, -1, dtype=np.int64)
+    np.maximum.at(last, squares, rank[which])
+    above = by_time[last[squares]]
+    sizes = glyphs.size[letters]
+    ratio = sizes[which] / np.maximum(sizes[above], 1e-9)
+    covered = glyphs.owners[letters[above]] != glyphs.owners[letters[which]]
+    covered &= glyphs.codes[letters[above]] != glyphs.codes[letters[which]]
+    covered &= (ratio <= _SIZES) & (ratio >= 1 / _SIZES)
+    found: Floats = np.bincount(which, weights=covered, minlength=len(letters)) / count
+    return found
+
+
+def _mostly(group: Integers, found: Flags, counted: Flags) -> Flags:
+    """Return the glyphs (n,) of groups (a number each) of whose counted glyphs nearly all are among the found."""
+    most = int(group.max()) + 1
+    lost, length = np.bincount(group[found], minlength=most), np.bincount(group[counted], minlength=most)
+    chosen: Flags = ((lost >= _LETTERS) & (lost >= _LOST * length))[group]
+    return chosen
+
+
+# ----------------------------------------------------------------------------------------------------
+# Whether characters leave a mark on the page: it is drawn with and without them, and the pictures are compared.
+
+SAME_COLOR = 12  # of 255: how much two colours may differ in red, green and blue and still look alike
+_SCALE = 2.0  # pixels per point
+_MOST_PIXELS = 3_000_000
+MARKED = 0.04  # of a character's box: how much must change when it is drawn
+_SECONDS = 1.0  # for one drawing
+
+Picture = npt.NDArray[np.uint8]
+
+
+def leave_marks(
+    page: Any, frame: PageFrame, boxes: Floats, objects: Sequence[int], readable: Flags | None = None
+) -> Flags | None:
+    """Return which boxes (n, 4) look different when these objects (addresses) are drawn; None if it takes too long.
+
+    Where `readable` (n,) is set, so different that it can be read (see `contrast`). `page` is a raw FPDF_PAGE of a
+    document; annotations are drawn as well.
+    """
+    shares = marked_shares(page, frame, boxes, objects, readable)
+    return None if shares is None else shares > MARKED
+
+
+def marked_shares(
+    page: Any, frame: PageFrame, boxes: Floats, objects: Sequence[int], readable: Flags | None = None
+) -> Floats | None:
+    """Return the share (n,) of each box that looks different when these objects are drawn; see `leave_marks`."""
+    edges = np.concatenate([boxes[:, :2].min(axis=0) - 1, boxes[:, 2:].max(axis=0) + 1])
+    region = np.clip(edges, 0, [frame.width, frame.height] * 2)
+    width, height = region[2:] - region[:2]
+    if not (width > 0 and height > 0):
+        return np.zeros(len(boxes))
+    scale = min(_SCALE, math.sqrt(_MOST_PIXELS / (width * height)))
+    deadline = time.monotonic() + _SECONDS
+    with_objects = _draw(page, frame, region, scale, deadline)
+    if with_objects is None:
+        return None
+    items = [ctypes.cast(address, pdfium.FPDF_PAGEOBJECT) for address in objects]
+    try:
+        for item in items:
+            pdfium.FPDFPageObj_SetIsActive(item, False)
+        without = _draw(page, frame, region, scale, deadline + _SECONDS)
+    finally:
+        for item in items:
+            pdfium.FPDFPageObj_SetIsActive(item, True)
+    if without is None:
+        return None
+    changed = np.abs(with_objects.astype(np.int16) - without).max(axis=2) > SAME_COLOR
+    places = (boxes - np.tile(region[:2], 2)) * scale
+    found = _share(changed, places)
+    if readable is not None and readable.any():
+        blue_first = slice(None, None, -1)
+        changed[changed] = ~alike(with_objects[changed][:, blue_first], without[changed][:, blue_first])
+        found[readable] = _share(changed, places[readable])
+    return found
+
+
+def _share(changed: Flags, boxes: Floats) -> Floats:
+    """Return the share of changed pixels in each box (n, 4), in pixels."""
+    sums = np.zeros((changed.shape[0] + 1, changed.shape[1] + 1), dtype=np.int64)
+    sums[1:, 1:] = changed.cumsum(axis=0).cumsum(axis=1)
+    x0, y0 = np.floor(boxes[:, :2]).astype(np.int64).T
+    x1, y1 = np.ceil(boxes[:, 2:]).astype(np.int64).T
+    x0, x1 = np.clip(x0, 0, changed.shape[1]), np.clip(np.maximum(x1, x0 + 1), 0, changed.shape[1])
+    y0, y1 = np.clip(y0, 0, changed.shape[0]), np.clip(np.maximum(y1, y0 + 1), 0, changed.shape[0])
+    count = sums[y1, x1] - sums[y0, x1] - sums[y1, x0] + sums[y0, x0]
+    return count / np.maximum(1, (x1 - x0) * (y1 - y0))  # type: ignore[no-any-return]
+
+
+def _draw(page: Any, frame: PageFrame, region: Floats, scale: float, deadline: float) -> Picture | None:
+    """Return a region (x0, top, x1, bottom in points) of a page as a picture (height, width, 3)."""
+    width, height = (max(1, math.ceil(side * scale)) for side in (region[2:] - region[:2]).tolist())
+    stride = 4 * width
+    buffer = (ctypes.c_ubyte * (stride * height))()
+    ctypes.memset(buffer, 0xFF, stride * height)
+    bitmap = pdfium.FPDFBitmap_CreateEx(width, height, pdfium.FPDFBitmap_BGRx, buffer, stride)
+    if not bitmap:
+        return None
+    pause = pdfium.IFSDK_PAUSE(version=1)
+    pause.NeedToPauseNow = type(pause.NeedToPauseNow)(lambda _: time.monotonic() > deadline)
+    begin_x, begin_y = (-round(side * scale) for side in region[:2].tolist())
+    whole_x, whole_y = round(frame.width * scale), round(frame.height * scale)
+    try:
+        status = pdfium.FPDF_RenderPageBitmap_Start(
+            bitmap, page, begin_x, begin_y, whole_x, whole_y, 0, pdfium.FPDF_ANNOT, pause
+        )
+        pdfium.FPDF_RenderPage_Close(page)
+        done = status == pdfium.FPDF_RENDER_DONE
+    finally:
+        pdfium.FPDFBitmap_Destroy(bitmap)
+    if not done:
+        return None
+    return np.frombuffer(buffer, dtype=np.uint8).reshape(height, width, 4)[:, :, :3]
+
+
+# ----------------------------------------------------------------------------------------------------
 
 _INVISIBLE, _CLIP = 3, 7  # text render modes of PDF 32000-1, table 106
 _TINY = 3.0  # points

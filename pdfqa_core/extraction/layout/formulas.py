@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from pdfqa_core.extraction.grouping import grouped
-from pdfqa_core.extraction.layout.segments import TextSegment
+from pdfqa_core.extraction.layout.reading_order import TextSegment
+from pdfqa_core.extraction.raw_page import grouped
 
 SIGNS = re.compile(r"[=<>∈∉⊆⊂⊇∪∩≤≥≠⇒⇔→↦∀∃∑∏∫√∞±×∘◦∂{}|\uf8e0-\uf8ff]")
 SMALL = 0.85  # of the line's font size: an index or a limit

@@ -14,6 +14,169 @@ from dataclasses import dataclass
 from typing import Any
 
 from pdfqa_core.extraction.raw_page import TextLine
+from pdfqa_core.text import terms
+from pdfqa_core.types import READABLE, BlockKind, Page
+
+# ----------------------------------------------------------------------------------------------------
+# The title of a document: its metadata where that is sensible, else its largest heading, else its file name.
+#
+# The authors come from the metadata only, where they name persons or an organisation rather than an account or a
+# program.
+
+_POOR = re.compile(
+    r"^(?:untitled|no title|title|unknown|none|null|\(?anonymous\)?|unspecified|document\s*\d*|presentation\s*\d*|"
+    r"slide\s*\d*|page\s*\d*|scan\w*|powerpoint presentation|dokument\s*\d*|microsoft .*|print.*|about:blank|"
+    r"https?://.*|file:.*|\S+\.(?:pdf|docx?|pptx?|xlsx?|tex|dvi|ps|indd|qxd|rtf|odt|html?|txt|eps|ai|cdr)|[\W\d_]*)$",
+    re.IGNORECASE,
+)
+_OFFICE = re.compile(r"^microsoft (?:word|powerpoint|excel)\s*[-–]\s*", re.IGNORECASE)
+_SECTION = re.compile(
+    r"^(?:\d+\.?\s+)?(?:(?:table of )?contents|abstract|introduction|summary|overview|agenda|preface|inhalt\w*)\W*$",
+    re.IGNORECASE,
+)
+_NO_AUTHOR = re.compile(
+    r"^(?:(?:default |office |local |my )?user(?:name)?s?\s*\d*|\w*admin(?:istrator)?\d*|author|autor|owner|root|guest|"
+    r"none|null|n/?a|nobody|unknown(?: author)?|\(?(?:anonymous|unspecified)\)?|unbekannt|untitled|scan(?:ner)?\d*|"
+    r"(?:microsoft|ms)[ _-]?office.*|microsoft(?: word| excel| powerpoint| user)?|windows(?: \w+)?|mac ?(?:book|os).*|"
+    r"(?:hp|dell|lenovo|acer|asus|canon|epson|xerox|ricoh|konica)(?:[ _-]?(?:inc|pc|user)\.?)?|"
+    r"python-(?:docx|pptx)|openpyxl|reportlab.*|(?:pdf|xe|lua)?(?:la)?tex|pdf ?(?:lib|sam|creator).*|pandoc|calibre.*|"
+    r"(?:libre|open) ?office.*|writer|word|(?:adobe )?acrobat.*|ghostscript.*|google docs.*|wkhtml.*|edgar online.*|"
+    r"\S+@\S+|https?://.*|file:.*|[a-z]:\\.*|\S+\.(?:pdf|docx?|exe)|[a-z]{1,3}\d{2,}|.?|[\W\d_]*)$",
+    re.IGNORECASE,
+)
+_MAX_LENGTH = 200
+_JOINED_LENGTH = 120
+_SHORT_TITLE = 12  # characters: such a title says little
+_FIRST_PAGES = 3  # among which the first one with text is looked at
+_SAME_HEIGHT = 0.6  # of the tallest heading: from here on another large heading right below is part of the title
+
+
+def sensible(title: str) -> bool:
+    """Return whether a title from a PDF's metadata says what the document is."""
+    return 2 < len(title) <= _MAX_LENGTH and _POOR.match(title) is None and "\ufffd" not in title
+
+
+def stated_title(metadata: str) -> str:
+    """Return the title that the metadata names, as one line; empty where it does not say what the document is."""
+    plain = _OFFICE.sub("", " ".join("".join(c if c.isprintable() else " " for c in metadata).split()))
+    return plain if sensible(plain) else ""
+
+
+def choose_title(metadata: str, pages: tuple[Page, ...], stem: str) -> str:
+    """Return a title from the metadata's, the largest headings of the first page with text, and the file's stem."""
+    if stated := stated_title(metadata):
+        return stated
+    first = next((page for page in pages[:_FIRST_PAGES] if any(b.kind in READABLE for b in page.blocks)), None)
+    return (_largest(first) if first is not None else "") or stem
+
+
+def choose_authors(metadata: str) -> str:
+    """Return the authors that the metadata names, as one line; empty where it names an account or a program.
+
+    Several parted by semicolons, line ends or bars are parted by "; ", those that are no names left out.
+    """
+    plain = "".join(c if c.isprintable() or c in "\r\n" else " " for c in metadata[: 10 * _MAX_LENGTH])
+    names: list[str] = []
+    for part in re.split(r"[;\r\n|]+", plain):
+        name = " ".join(part.split()).strip(" ,")
+        if "\ufffd" not in name and not _NO_AUTHOR.match(name) and name not in names:
+            names.append(name)
+    text = "; ".join(names)
+    return text if len(text) <= _MAX_LENGTH else text[: _MAX_LENGTH - 1].rsplit(" ", 1)[0].rstrip(" ,;") + "…"
+
+
+def _largest(page: Page) -> str:
+    """Return the tallest headings of a page that follow each other, as one line; empty where it has none."""
+    found: list[tuple[float, int, str, int]] = []
+    for position, block in enumerate(page.blocks):
+        text = page.text[block.start : block.end]
+        if block.kind is BlockKind.HEADING and 2 < len(text) <= _MAX_LENGTH and not _SECTION.match(text):
+            heights = [x.box.bottom - x.box.top for x in page.lines if block.start <= x.start and x.end <= block.end]
+            found.append((sum(heights) / max(1, len(heights)), position, text, block.level))
+    if not found:
+        return ""
+    tallest, at, title, _ = max(found, key=lambda entry: entry[0])
+    for height, position, text, level in found:
+        follows = position == at + 1 and level == 1 and height > _SAME_HEIGHT * tallest
+        if follows and len(title) + len(text) < _JOINED_LENGTH:
+            title, at = f"{title} {text}", position
+    others = [entry for entry in found if entry[2] not in title and entry[0] > _SAME_HEIGHT * tallest]
+    if len(title) <= _SHORT_TITLE and others:  # such as the name of a company: what is it that it publishes?
+        height, position, text, _ = max(others, key=lambda entry: (entry[0], -entry[1]))
+        title = f"{text} {title}" if position < at else f"{title} {text}"
+    return title
+
+
+# ----------------------------------------------------------------------------------------------------
+# The authors that a first page prints below its title; nothing where it is not plain that they are authors.
+#
+# Names alone are no sign: "New York" and "Annual Report" look the same. There has to be a label ("By …"), or below
+# the names an address, a university or an abstract.
+
+MOST = 12  # names
+LOOKED_AT = 8  # blocks of the page
+LONG = 40  # words: from here on it is the text itself
+_SURE = 2  # names that an abstract below is enough for
+
+_LABEL = re.compile(r"^(?:written by|by|authors?|von|autor(?:en|in|innen)?)(?:\s*:\s*|\s+)(?=\S)", re.IGNORECASE)
+_MAIL = re.compile(r"\S*[{(]?[\w.,\s-]*[)}]?@\S+")
+_MARKS = re.compile(r"[\d*†‡§¶∗⋆#ª°¹²³⁰-⁹]+(?:\s*,\s*[\d*†‡§¶∗⋆#¹²³⁰-⁹]+)*|\((?:[^()]{0,40})\)")
+_BETWEEN = re.compile(r"\s*(?:[;,&·•|\n]|\band\b|\bund\b)\s*")
+_INITIAL = r"[^\W\d_a-zß-ÿ]\."
+_CAPITAL = r"[^\W\d_a-zß-ÿ](?:[^\W\d_]|['’-](?=[^\W\d_]))+"
+_SMALL = r"(?:van|von|de|der|den|del|della|di|da|dos|la|le|el|al|bin|ibn|ter|ten|zu|zur)"
+_NAME = re.compile(rf"(?:{_CAPITAL}|{_INITIAL})(?:[ -]?(?:{_INITIAL}|{_SMALL}|{_CAPITAL})){{0,3}} {_CAPITAL}")
+_HOME = re.compile(
+    r"@|\b(?:universit|universidad|institut|department|dept\b|laborator|hochschule|college\b|school of|faculty|fakult|"
+    r"research cent|academy|inria|cnrs|orcid)",
+    re.IGNORECASE,
+)
+_ABSTRACT = re.compile(r"^(?:abstract|summary|zusammenfassung|kurzfassung|r[ée]sum[ée])\b", re.IGNORECASE)
+_NO_NAME = frozenset(
+    """abstract academy agreement analysis and annual association bank board bureau business center centre chapter
+    city college commission committee company congress contents corporation council county data department design
+    division document draft edition electronics engineering executive faculty final financial first form foundation
+    general government group guide handbook health higher inc institute international introduction january february
+    march april may june july august september october november december journal kingdom laboratory limited llc ltd
+    manual management ministry monitoring monday tuesday wednesday thursday friday saturday sunday national new
+    north office page overview part plan policy press proceedings program project public published quarterly report
+    research review revised school science sciences second section securities security south state states street
+    studies study summary systems table technical technology the third united university version volume west winter
+    working works world your""".split()
+)
+
+
+def authors_on(page: Page, title: str = "") -> str:
+    """Return the authors that a page prints below the document's title, parted by "; "; empty where none is plain."""
+    blocks = [block for block in page.blocks if block.kind in READABLE][:LOOKED_AT]
+    texts = [page.text[block.start : block.end].strip() for block in blocks]
+    titled = set(terms(title))
+    for place, (block, text) in enumerate(zip(blocks, texts, strict=True)):
+        if _ABSTRACT.match(text) or len(text.split()) > LONG:
+            return ""
+        label = _LABEL.match(text)
+        names = _names(text[label.end() :] if label else text)
+        if not names or set(terms(text)) <= titled:
+            continue
+        below = texts[place + 1 : place + 4]
+        home = _HOME.search(text) is not None or any(_HOME.search(one) for one in below[:2] if len(one.split()) <= LONG)
+        summed_up = len(names) >= _SURE and any(_ABSTRACT.match(one) for one in below)
+        if label or summed_up or (home and (len(names) >= _SURE or block.kind is not BlockKind.HEADING)):
+            return "; ".join(names[:MOST])
+    return ""
+
+
+def _names(text: str) -> list[str]:
+    """Return the names that a text consists of; none where anything else stands in it but addresses and marks."""
+    lines = [line for line in text.splitlines() if not _HOME.search(_MAIL.sub("", line))]
+    plain = _MARKS.sub(" ", "\n".join(_MAIL.sub("", line) for line in lines))
+    parts = [" ".join(part.split()) for part in _BETWEEN.split(plain)]
+    found = [part.strip(" .") for part in parts if part.strip(" .,")]
+    known = all(_NAME.fullmatch(part) and not _NO_NAME & {word.casefold() for word in part.split()} for part in found)
+    return list(dict.fromkeys(found)) if known else []
+
+
+# ----------------------------------------------------------------------------------------------------
 
 _MAX_ENTRIES = 5_000
 _MAX_DEPTH = 12

@@ -17,11 +17,17 @@ from typing import Any, ClassVar
 
 from pdfqa_core.extraction.base import ExtractionOptions, extractors
 from pdfqa_core.extraction.open import open_document
-from pdfqa_core.extraction.pdfplumber.ruled_tables import RuledTable, find_tables
-from pdfqa_core.extraction.pdfplumber.sheet import MeasuredChar, Sheet, measure
+from pdfqa_core.extraction.pdfplumber.sheet import (
+    DEFAULT,
+    MeasuredChar,
+    PdfplumberThresholds,
+    RuledTable,
+    Sheet,
+    find_lines,
+    find_tables,
+    measure,
+)
 from pdfqa_core.extraction.pdfplumber.source import cause, faults, source_pages, upright
-from pdfqa_core.extraction.pdfplumber.text_lines import find_lines
-from pdfqa_core.extraction.pdfplumber.thresholds import DEFAULT, PdfplumberThresholds
 from pdfqa_core.extraction.raw_page import RawPage, TextLine, page_warnings
 from pdfqa_core.extraction.whole import PagewiseExtractor
 from pdfqa_core.types import Page

@@ -2,18 +2,200 @@
 
 from __future__ import annotations
 
+import json
 import os
+import queue
 import signal
+import struct
 import subprocess
 import sys
+import threading
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, NamedTuple
 
-from pdfqa_core.extraction.process.frames import Frame, FrameReader, write_json
-from pdfqa_core.extraction.process.guard import Guard, end_all, family
-from pdfqa_core.extraction.process.limits import LINUX, PROGRAM, RSS_UNIT, own_peak
+from pdfqa_core.errors import DocumentError, PdfQAError
+from pdfqa_core.extraction.process.limits import LINUX, MB, PROGRAM, RSS_UNIT, own_peak
+from pdfqa_core.types import DocumentState
+
+# ----------------------------------------------------------------------------------------------------
+# Processes ended from outside, with all that they started, and their memory watched where the system sets no limit.
+#
+# psutil tells a process from a later one that was given the same number, on every system.
+
+_POLL = 0.1  # seconds between two looks
+_FAMILY_EVERY = 5  # looks after which processes that were started meanwhile are looked for
+
+
+def family(process_id: int) -> list[Any]:
+    """Return a process and all that it started (psutil.Process), itself first; none if it is gone."""
+    import psutil
+
+    try:
+        first = psutil.Process(process_id)
+        return [first, *first.children(recursive=True)]
+    except psutil.Error:
+        return []
+
+
+def end_all(processes: list[Any]) -> None:
+    """End processes, in this order; those that are gone already do no harm."""
+    import psutil
+
+    for process in processes:
+        with suppress(psutil.Error):
+            process.kill()
+
+
+class Guard:
+    """A thread that ends a process and all that it started as soon as one of them takes more than `megabytes`.
+
+    It may be a little late: memory that is taken within a tenth of a second is had. `exceeded` says that it happened,
+    `peak` is the largest size in bytes that it saw. Call `close` when the process has ended.
+    """
+
+    def __init__(self, process_id: int, megabytes: int) -> None:
+        self.exceeded = False
+        self.peak = 0
+        self._process_id = process_id
+        self._most = megabytes * MB
+        self._family: list[Any] = []
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="memory guard", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        looks = 0
+        while not self._over.wait(_POLL if looks else 0):
+            if looks % _FAMILY_EVERY == 0:
+                self._family = list(dict.fromkeys([*family(self._process_id), *self._family]))
+            looks += 1
+            self.peak = max(self.peak, *map(_size, self._family), 0)
+            if self.peak > self._most:
+                self.exceeded = True
+                end_all([*self._family, *family(self._process_id)])
+                return
+
+    def close(self) -> None:
+        """End the thread, and what the process has left behind."""
+        self._over.set()
+        self._thread.join(timeout=2)
+        end_all(self._family[1:])
+
+
+def _size(process: Any) -> int:
+    import psutil
+
+    try:
+        return int(process.memory_info().rss)
+    except psutil.Error:
+        return 0
+
+
+# ----------------------------------------------------------------------------------------------------
+# Messages between a parent and its child process: length-prefixed JSON, never pickle.
+#
+# A frame is one byte (its kind), four bytes (length of the body, big-endian) and the body.
+
+_HEAD = struct.Struct(">cI")
+MAX_BODY = 256 * 1024 * 1024
+_LONGEST = 1000  # characters of an error's parts that are kept: the child may have been taken over
+JSON, PAGE, BYTES = b"J", b"P", b"B"
+
+
+class Frame(NamedTuple):
+    """One message. The body of a PAGE is what `page_codec` writes, of BYTES anything."""
+
+    kind: bytes
+    body: bytes
+
+    def json(self) -> dict[str, Any]:
+        """Return the body of a JSON frame. Raises ValueError where it is no JSON object."""
+        value = json.loads(self.body)
+        if not isinstance(value, dict):
+            raise ValueError("not a JSON object")  # noqa: TRY004 - the content is wrong, not the call
+        return value
+
+    def error(self) -> PdfQAError:
+        """Return the error of which a JSON frame tells."""
+        message = self.json()
+        what, hint, state = (str(message.get(name, ""))[:_LONGEST] for name in ("what", "hint", "state"))
+        known = state in set(DocumentState)
+        return DocumentError(DocumentState(state), what, hint) if known else PdfQAError(what, hint)
+
+
+def write_frame(stream: IO[bytes], kind: bytes, body: bytes) -> None:
+    """Write one frame and flush."""
+    stream.write(_HEAD.pack(kind, len(body)) + body)
+    stream.flush()
+
+
+def write_json(stream: IO[bytes], **values: Any) -> None:
+    """Write a JSON frame."""
+    write_frame(stream, JSON, json.dumps(values).encode("ascii"))
+
+
+def write_error(stream: IO[bytes], error: PdfQAError) -> None:
+    """Write a JSON frame from which `Frame.error` makes the error again."""
+    state = error.state.value if isinstance(error, DocumentError) else ""
+    write_json(stream, what=error.what, hint=error.hint, state=state)
+
+
+def read_frame(stream: IO[bytes]) -> Frame | None:
+    """Return the next frame; None at the end of the stream or where it breaks off."""
+    head = stream.read(_HEAD.size)
+    if len(head) < _HEAD.size:
+        return None
+    kind, length = _HEAD.unpack(head)
+    if length > MAX_BODY:
+        return None
+    body = stream.read(length)
+    return Frame(kind, body) if len(body) == length else None
+
+
+def quiet_output() -> IO[bytes]:
+    """Return a child's stream for frames, with standard output itself closed to whatever a library prints."""
+    stream = os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return stream
+
+
+class FrameReader:
+    """Reads a child's frames in a thread, so that the parent can wait with a time limit on every system."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._frames: queue.Queue[Frame | None] = queue.Queue(maxsize=64)
+        self._closed = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="frames", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        frame: Frame | None = Frame(JSON, b"")
+        while frame is not None and not self._closed.is_set():
+            try:
+                frame = read_frame(self._stream)
+            except (OSError, ValueError):
+                frame = None
+            while not self._closed.is_set():
+                try:
+                    self._frames.put(frame, timeout=0.2)
+                    break
+                except queue.Full:
+                    continue
+
+    def get(self, seconds: float) -> Frame | None:
+        """Return the next frame, None after the last. Raises queue.Empty when none came within `seconds`."""
+        return self._frames.get(timeout=max(0.0, seconds))
+
+    def close(self) -> None:
+        """End the thread; call it when the child is gone."""
+        self._closed.set()
+        self._thread.join(timeout=2)
+
+
+# ----------------------------------------------------------------------------------------------------
 
 _ROOT = Path(__file__).resolve().parents[3]
 _PASSED_ON = (

@@ -7,7 +7,7 @@ import zipfile
 from pathlib import Path, PurePosixPath
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.extraction.process.file_limits import Count, FileLimits, TextCount, TooMuchError
+from pdfqa_core.extraction.process.limits import Count, FileLimits, TextCount, TooMuchError
 from pdfqa_core.whole_files import DAMAGE, LONGEST_NAME
 
 BLOCK = 1 << 18  # bytes at a time

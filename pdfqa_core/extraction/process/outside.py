@@ -18,13 +18,20 @@ from pathlib import Path
 from pdfqa_core.errors import UsageError
 from pdfqa_core.extraction.process.children import Child
 from pdfqa_core.extraction.process.file_contents import PARQUET, DamagedError, unpack, weigh
-from pdfqa_core.extraction.process.file_limits import MB, OWNERS, SMALL, FileLimits, TooMuchError
-from pdfqa_core.extraction.process.limits import EXIT_MEMORY, EXIT_SLOW, SIGXCPU
-from pdfqa_core.full_disk import cannot_write, is_full
-from pdfqa_core.whole_files import temporary_folder
+from pdfqa_core.extraction.process.limits import (
+    EXIT_MEMORY,
+    EXIT_SLOW,
+    FILE_MB,
+    OWNERS,
+    SIGXCPU,
+    SMALL,
+    FileLimits,
+    TooMuchError,
+)
+from pdfqa_core.whole_files import cannot_write, is_full, temporary_folder
 
 AT_A_TIME = 3  # child processes
-_HERE = MB  # bytes of a file that is looked through in this process
+_HERE = FILE_MB  # bytes of a file that is looked through in this process
 _GRACE = 2.0  # seconds that a child may take to end by itself
 _REMEMBERED = 1000  # files
 _places = threading.BoundedSemaphore(AT_A_TIME)
@@ -68,7 +75,9 @@ def read_file(path: Path) -> bytes:
     try:
         size, most = path.stat().st_size, _held.limits.text
         if size > most:
-            raise UsageError(f"{path.name} has {size / MB:.0f} MB; the limit is {most // MB} MB.", _held.limits.hint)
+            raise UsageError(
+                f"{path.name} has {size / FILE_MB:.0f} MB; the limit is {most // FILE_MB} MB.", _held.limits.hint
+            )
         if not _held.seen(path):
             _look_through(path, path.name, size)
             _held.see(path)

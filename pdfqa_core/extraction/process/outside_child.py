@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.extraction.process.children import quiet_output, read_frame, write_json
 from pdfqa_core.extraction.process.file_contents import PARQUET, unpack, weigh
-from pdfqa_core.extraction.process.file_limits import FileLimits
-from pdfqa_core.extraction.process.frames import quiet_output, read_frame, write_json
-from pdfqa_core.extraction.process.limits import EXIT_MEMORY, limit_cpu, limit_memory
+from pdfqa_core.extraction.process.limits import EXIT_MEMORY, FileLimits, limit_cpu, limit_memory
 
 
 def _done(job: dict[str, Any], limits: FileLimits) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.extraction.layout.outline import read_outline
 from pdfqa_core.extraction.open import open_document
-from pdfqa_core.extraction.process.frames import quiet_output, read_frame, write_error, write_json
+from pdfqa_core.extraction.process.children import quiet_output, read_frame, write_error, write_json
 from pdfqa_core.extraction.process.limits import RENDER_MB, limit_cpu, limit_memory
 
 

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pdfqa_core.errors import PdfQAError
-from pdfqa_core.extraction.process.children import Child
-from pdfqa_core.extraction.process.frames import BYTES, Frame
+from pdfqa_core.extraction.process.children import BYTES, Child, Frame
 from pdfqa_core.extraction.process.limits import RENDER_MB
 from pdfqa_core.types import Box
 
@@ -85,9 +84,15 @@ class PageRenderer:
             if time.monotonic() < until:
                 raise PdfQAError(failure.what, failure.hint)
             job = {
-                "path": str(path.resolve()), "filename": name, "number": number, "width_px": width, "scale": scale,
-                "password": password, "marks": boxes, "format": kind,
-            }  # fmt: skip
+                "path": str(path.resolve()),
+                "filename": name,
+                "number": number,
+                "width_px": width,
+                "scale": scale,
+                "password": password,
+                "marks": boxes,
+                "format": kind,
+            }
             try:
                 image = self._ask(name, number, job)
             except _DeadlyPageError as error:

@@ -17,7 +17,7 @@ from typing import IO, Any
 
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.extraction.open import open_document
-from pdfqa_core.extraction.process.frames import BYTES, Frame, quiet_output, read_frame, write_error, write_frame
+from pdfqa_core.extraction.process.children import BYTES, Frame, quiet_output, read_frame, write_error, write_frame
 from pdfqa_core.extraction.process.limits import EXIT_MEMORY, RENDER_MB, limit_memory
 
 _MAX_SIDE = 4000  # pixels

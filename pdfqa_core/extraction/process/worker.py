@@ -7,27 +7,282 @@ from __future__ import annotations
 
 import logging
 import math
+import multiprocessing
+import os
 import queue
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from multiprocessing.connection import Connection
+from multiprocessing.connection import wait as wait_for
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pdfqa_core.errors import DocumentError, PdfQAError, StoppedError, StorageError
-from pdfqa_core.extraction.base import ExtractionOptions, extractors
+from pdfqa_core.extraction.base import ExtractionOptions, PageReader, extractors
 from pdfqa_core.extraction.open import check_file
-from pdfqa_core.extraction.process.children import Child
-from pdfqa_core.extraction.process.frames import PAGE, Frame
-from pdfqa_core.extraction.process.limits import EXIT_MEMORY, EXIT_SLOW, SIGXCPU, near_limit, peak_memory
-from pdfqa_core.extraction.raw_page import IS_EMPTY, OCR_FOUND_NOTHING
+from pdfqa_core.extraction.process.children import PAGE, Child, Frame
+from pdfqa_core.extraction.process.limits import (
+    EXIT_MEMORY,
+    EXIT_SLOW,
+    LINUX,
+    SIGXCPU,
+    more_cpu,
+    near_limit,
+    peak_memory,
+    peak_memory_of_ended,
+    watch,
+)
+from pdfqa_core.extraction.raw_page import IS_EMPTY, OCR_FOUND_NOTHING, RawPage
 from pdfqa_core.interfaces import StopSignal
-from pdfqa_core.page_codec import decode_page
+from pdfqa_core.json_codec import decode_page
 from pdfqa_core.types import READABLE, BlockKind, DocumentState, Page, Progress
+
+# ----------------------------------------------------------------------------------------------------
+# The pages of one document, read by several processes side by side.
+#
+# This runs in the child process that the document has anyway: all of it is equally untrusted, so that results may be
+# pickled. A pool of its own, since each of its processes has the limits of the child and may die of the document:
+# the exit status must tell why, and nothing (semaphores, temporary folders) may stay behind when all of them are
+# killed.
+
+MIN_PAGES = 64
+"""Pages of a light strategy from which two processes are faster than one (benchmarks/extraction_parallel.py).
+
+Starting them costs 0.06 s of CPU time, which 64 pages of text win back where a core is free.
+"""
+
+_CHUNK = 24  # pages of a light strategy that a process is given at a time; opening the file again costs
+_AHEAD = 3  # chunks per process that may wait for an earlier page
+_POOL_GRACE = 2.0  # seconds that a process may take to end by itself
+
+_sharing = 1
+
+
+def sharing() -> int:
+    """Return how many processes share the pages of the document that this process reads."""
+    return _sharing
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """What every process of a pool works on."""
+
+    read_pages: Callable[[Sequence[int]], Iterator[RawPage]]
+    processes: int
+    memory_mb: int
+    page_seconds: float
+
+    def read(self, numbers: Sequence[int]) -> Iterator[RawPage]:
+        """Yield pages; the CPU limit grows with each one that is read by OCR."""
+        for page in self.read_pages(numbers):
+            if page.facts.source == "ocr":
+                more_cpu(self.page_seconds * (os.cpu_count() or 1))
+            yield page
+
+
+def read_pages(
+    reader: PageReader,
+    path: Path,
+    document_id: str,
+    numbers: Sequence[int],
+    password: str | None,
+    options: ExtractionOptions,
+) -> Iterator[RawPage]:
+    """Yield the pages with these 1-based numbers in their order, read by up to `options.workers` processes.
+
+    Raises a DocumentError if the file is bad, PdfQAError if the strategy cannot work here, MemoryError if a process
+    needs too much, RuntimeError if one crashes.
+    """
+    least = 2 if reader.heavy else MIN_PAGES
+    processes = max(1, min(options.workers, len(numbers))) if len(numbers) >= least else 1
+    read = partial(reader.read, path, document_id, password=password, name=options.filename or path.name)
+    job = _Job(read, processes, options.memory_mb, options.page_seconds)
+    if processes == 1:
+        yield from job.read(numbers)
+        return
+    size = 1 if reader.heavy else max(1, min(_CHUNK, math.ceil(len(numbers) / (2 * processes))))
+    chunks = [numbers[i : i + size] for i in range(0, len(numbers), size)]
+    with _Pool(job) as pool:
+        for pages in pool.read(chunks):
+            yield from pages
+
+
+class _Pool:
+    """Processes that read chunks of pages; use it as a context."""
+
+    def __init__(self, job: _Job) -> None:
+        self._job = job
+        self._processes: dict[Connection, multiprocessing.process.BaseProcess] = {}
+
+    def __enter__(self) -> _Pool:
+        # A fork shares what is loaded already and is there in a few milliseconds; PDFium is opened after it.
+        context: Any = multiprocessing.get_context("fork" if LINUX else "spawn")
+        for _ in range(self._job.processes):
+            mine, theirs = context.Pipe()
+            process = context.Process(target=_work, args=(theirs, self._job), daemon=True)
+            process.start()
+            theirs.close()
+            self._processes[mine] = process
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for connection, process in self._processes.items():
+            if process.is_alive():
+                process.kill()
+            process.join()
+            connection.close()
+
+    def read(self, chunks: Sequence[Sequence[int]]) -> Iterator[list[RawPage]]:
+        """Yield the pages of each chunk, in the order of the chunks."""
+        waiting = deque(enumerate(chunks))
+        idle = list(self._processes)
+        busy: dict[Connection, int] = {}
+        finished: dict[int, list[RawPage]] = {}
+        for position in range(len(chunks)):
+            while position not in finished:
+                while idle and waiting and waiting[0][0] < position + _AHEAD * len(self._processes):
+                    connection, (index, numbers) = idle.pop(), waiting.popleft()
+                    self._send(connection, numbers)
+                    busy[connection] = index
+                for connection in cast(list[Connection], wait_for(list(busy))):
+                    finished[busy.pop(connection)] = self._receive(connection)
+                    idle.append(connection)
+            yield finished.pop(position)
+
+    def _send(self, connection: Connection, numbers: Sequence[int]) -> None:
+        try:
+            connection.send(numbers)
+        except OSError as error:
+            raise self._end_of(self._processes[connection]) from error
+
+    def _receive(self, connection: Connection) -> list[RawPage]:
+        try:
+            answer = connection.recv()
+        except (EOFError, OSError) as error:
+            raise self._end_of(self._processes[connection]) from error
+        if isinstance(answer, Exception):
+            raise answer
+        pages: list[RawPage] = answer
+        return pages
+
+    def _end_of(self, process: multiprocessing.process.BaseProcess) -> Exception:
+        """Return what the end of a process means."""
+        process.join(_POOL_GRACE)
+        status = process.exitcode
+        crowded = near_limit(peak_memory_of_ended(), self._job.memory_mb, status)
+        if status == EXIT_MEMORY or (status is not None and status < 0 and crowded):
+            return MemoryError()
+        return CrashedError(status)
+
+
+class CrashedError(RuntimeError):
+    """A process that read pages ended by itself; `status` is its exit status, negative for a signal."""
+
+    def __init__(self, status: int | None) -> None:
+        super().__init__(f"a process that read pages ended with status {status}")
+        self.status = status
+
+
+def _work(connection: Connection, job: _Job) -> None:
+    """Read the chunks that come until none comes any more."""
+    global _sharing  # noqa: PLW0603 - one job in the life of this process
+    _sharing = job.processes
+    watch(job.memory_mb)
+    while True:
+        try:
+            numbers = connection.recv()
+        except EOFError:
+            return
+        connection.send(_answer(job, numbers))
+
+
+def _answer(job: _Job, numbers: Sequence[int]) -> list[RawPage] | Exception:
+    try:
+        return list(job.read(numbers))
+    except PdfQAError as error:
+        return error
+    except MemoryError:
+        os._exit(EXIT_MEMORY)
+    except (RecursionError, ArithmeticError, LookupError, ValueError, TypeError, RuntimeError, OSError) as error:
+        return RuntimeError(type(error).__name__)  # which surely can be pickled
+
+
+# ----------------------------------------------------------------------------------------------------
+# How many processes may read PDFs at the same time: first come, first served, and none may hold up the others.
+#
+# Of those who wait, the one whose owner has the fewest places is next.
+
+_POLL = 0.1  # seconds between looks at the stop signal
+
+
+class Slots:
+    """`count` places for reading processes, shared by all threads; one owner has at most `each` of them at a time."""
+
+    def __init__(self, count: int, each: int = 0) -> None:
+        self.count = count
+        self.each = each or count
+        self._free = count
+        self._used: Counter[str] = Counter()  # by owner
+        self._queue: list[tuple[str, object]] = []
+        self._changed = threading.Condition()
+
+    @property
+    def free(self) -> bool:
+        """Whether nobody has to wait now."""
+        return self._free > 0 and not self._queue
+
+    @contextmanager
+    def take(self, at_most: int = 1, stop: StopSignal | None = None, owner: str = "") -> Iterator[int]:
+        """Wait for a place and give how many were taken: up to `at_most`, but those who wait behind get one each.
+
+        Raises StoppedError when `stop` is set meanwhile.
+        """
+        taken = self._wait(max(1, at_most), stop, owner)
+        try:
+            yield taken
+        finally:
+            with self._changed:
+                self._free += taken
+                self._used[owner] -= taken
+                if not self._used[owner]:
+                    del self._used[owner]
+                self._changed.notify_all()
+
+    def _wait(self, at_most: int, stop: StopSignal | None, owner: str) -> int:
+        me = (owner, object())
+        with self._changed:
+            self._queue.append(me)
+            try:
+                while not self._free or self._next() is not me:
+                    if stop is not None and stop.is_set():
+                        raise StoppedError("Reading was stopped.")
+                    self._changed.wait(_POLL)
+                behind = len(self._may_go()) - 1
+                taken = max(1, min(at_most, self._free - behind, self.each - self._used[owner]))
+                self._free -= taken
+                self._used[owner] += taken
+                return taken
+            finally:
+                self._queue.remove(me)
+                self._changed.notify_all()
+
+    def _may_go(self) -> list[tuple[str, object]]:
+        """Return those who wait and whose owner has not all the places that one may have."""
+        return [one for one in self._queue if self._used[one[0]] < self.each]
+
+    def _next(self) -> tuple[str, object] | None:
+        return min(self._may_go(), key=lambda one: self._used[one[0]], default=None)
+
+
+# ----------------------------------------------------------------------------------------------------
 
 _log = logging.getLogger(__name__)
 
-_POLL = 0.1  # seconds between looks at the stop signal
 _GRACE = 2.0  # seconds that a child may take to end by itself after its last frame
 _SLACK = 4  # times the character limit: tables as Markdown have more characters than were read
 _LONGEST = 1000  # characters of a title or a reason
@@ -104,14 +359,26 @@ def read_document(
     try:
         check_file(path, name, limits.max_file_mb * 1_000_000)
         options = ExtractionOptions(
-            limits.max_pages, limits.max_characters, name, None, tables, workers, limits.memory_mb, limits.page_seconds,
+            limits.max_pages,
+            limits.max_characters,
+            name,
+            None,
+            tables,
+            workers,
+            limits.memory_mb,
+            limits.page_seconds,
             tuple(sorted(set(numbers))),
-        )  # fmt: skip
+        )
         job = {
-            "path": str(path.resolve()), "document_id": document_id, "extractor": extractor, "module": module,
-            "password": password, "seconds": int(limits.seconds) + 1, "options": asdict(options),
+            "path": str(path.resolve()),
+            "document_id": document_id,
+            "extractor": extractor,
+            "module": module,
+            "password": password,
+            "seconds": int(limits.seconds) + 1,
+            "options": asdict(options),
             "parameters": extractors.accepted(extractor, {"visual_pages": visual_pages}),
-        }  # fmt: skip
+        }
         received = _run_child(job, name, limits, on_progress, stop)
     except DocumentError as error:
         return ReadResult(error.state, str(error), title)

@@ -16,7 +16,7 @@ from typing import IO, Any
 from pdfqa_core.errors import DocumentError, PdfQAError
 from pdfqa_core.extraction.base import ExtractionOptions, extractors
 from pdfqa_core.extraction.open import open_document
-from pdfqa_core.extraction.process.frames import PAGE, quiet_output, read_frame, write_error, write_frame, write_json
+from pdfqa_core.extraction.process.children import PAGE, quiet_output, read_frame, write_error, write_frame, write_json
 from pdfqa_core.extraction.process.limits import (
     EXIT_MEMORY,
     EXIT_SLOW,
@@ -26,8 +26,8 @@ from pdfqa_core.extraction.process.limits import (
     near_limit,
     peak_memory,
 )
-from pdfqa_core.extraction.process.page_pool import CrashedError
-from pdfqa_core.page_codec import encode_page
+from pdfqa_core.extraction.process.worker import CrashedError
+from pdfqa_core.json_codec import encode_page
 from pdfqa_core.types import DocumentState
 
 _PROGRESS_EVERY = 0.1  # seconds
@@ -39,7 +39,7 @@ def _metadata(path: Path, password: str | None, name: str) -> tuple[str, str]:
 
 
 def _read(job: dict[str, Any], out: IO[bytes]) -> None:
-    from pdfqa_core.extraction.layout.titles import choose_authors, choose_title
+    from pdfqa_core.extraction.layout.outline import choose_authors, choose_title
 
     path, name, password = Path(job["path"]), job["options"]["filename"], job["password"]
 

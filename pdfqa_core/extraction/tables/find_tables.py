@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from pdfqa_core.extraction.drawn import Drawn
 from pdfqa_core.extraction.raw_page import PageTable, TextLine, enclosing
 from pdfqa_core.extraction.tables.aligned import find_aligned, suggested
-from pdfqa_core.extraction.tables.found import FoundTable
-from pdfqa_core.extraction.tables.grids import find_grids, grid_heights
-from pdfqa_core.extraction.tables.rulings import Rulings, read_rulings
-from pdfqa_core.extraction.tables.thresholds import DEFAULT, TableThresholds
+from pdfqa_core.extraction.tables.found import DEFAULT, FoundTable, TableThresholds
+from pdfqa_core.extraction.tables.grids import Rulings, find_grids, grid_heights, read_rulings
 from pdfqa_core.extraction.text.glyphs import Flags, Glyphs
 from pdfqa_core.extraction.text.words import Word, find_words, words_of_lines
 from pdfqa_core.types import Box

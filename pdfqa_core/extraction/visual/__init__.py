@@ -34,9 +34,7 @@ def visual_extractor(options: ExtractionOptions, visual_pages: str = "auto") -> 
     `visual_pages`: "auto", "all", or the numbers of the pages that are read by OCR, as "4,7".
     """
     only = frozenset(map(int, visual_pages.split(","))) if visual_pages[:1].isdigit() else None
-    reader = VisualReader(
-        every_page=visual_pages == "all", only=only, tables=options.tables, workers=options.workers
-    )  # fmt: skip
+    reader = VisualReader(every_page=visual_pages == "all", only=only, tables=options.tables, workers=options.workers)
     return PagewiseExtractor(reader, options)
 
 
@@ -49,9 +47,14 @@ class VisualReader:
     heavy: ClassVar[bool] = True
 
     def __init__(
-        self, *, every_page: bool = False, only: frozenset[int] | None = None, tables: bool = True, workers: int = 1,
+        self,
+        *,
+        every_page: bool = False,
+        only: frozenset[int] | None = None,
+        tables: bool = True,
+        workers: int = 1,
         models: PictureModels | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.every_page = every_page
         self.only = only
         self.tables = tables
@@ -75,8 +78,8 @@ class VisualReader:
         """Return the page read from its picture; None where its text layer is to be kept."""
         import pypdfium2
 
-        from pdfqa_core.extraction.visual.raster import DPI, draw, drawn_objects, pictured_share
-        from pdfqa_core.extraction.visual.usable import is_garbage, readable_letters, usable_text
+        from pdfqa_core.extraction.visual.engine import is_garbage, readable_letters, usable_text
+        from pdfqa_core.extraction.visual.picture import DPI, draw, drawn_objects, pictured_share
 
         try:
             page = document[direct.facts.number - 1]
@@ -98,7 +101,7 @@ class VisualReader:
 
     def _loaded(self) -> PictureModels:
         if self._models is None:
-            from pdfqa_core.extraction.process.page_pool import sharing
+            from pdfqa_core.extraction.process.worker import sharing
             from pdfqa_core.extraction.visual.engine import RapidModels
 
             self._models = RapidModels(max(1, self.workers // sharing()))

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from pdfqa_core.extraction.grouping import grouped
 from pdfqa_core.extraction.layout.lines import join_line
+from pdfqa_core.extraction.layout.reading_order import TextSegment, group_rows
 from pdfqa_core.extraction.layout.reading_order import regions as columns_of
-from pdfqa_core.extraction.layout.segments import TextSegment, group_rows
-from pdfqa_core.extraction.raw_page import ASCENT, DESCENT, TextLine, from_text_frame
+from pdfqa_core.extraction.raw_page import ASCENT, DESCENT, TextLine, from_text_frame, grouped
 from pdfqa_core.extraction.tables.find_tables import with_tables_of_words
 from pdfqa_core.extraction.text.words import Word
 from pdfqa_core.extraction.visual.engine import Region

@@ -4,33 +4,22 @@ The first reader that recognises a file reads it; `jsonl`, which takes whatever 
 """
 
 from pdfqa_core.protocols.gold import (  # noqa: F401
-    asqa,
-    beir,
-    cast,
-    cited_answers,
-    clapnq,
-    csv,
-    financebench,
-    hotpotqa,
-    mtrag,
-    pages,
-    squad,
+    formats,
 )
 
 # isort: split
-from pdfqa_core.protocols.gold import jsonl  # noqa: F401
 from pdfqa_core.protocols.gold.base import (
     GoldFile,
     GoldPlace,
     GoldQuestion,
+    corpus_passage,
     file_readers,
     forms,
     place_readers,
     read_gold,
     suffixes,
 )
-from pdfqa_core.protocols.gold.beir import packed, packed_folder
-from pdfqa_core.protocols.gold.texts import corpus_passage
+from pdfqa_core.protocols.gold.formats import packed, packed_folder
 
 __all__ = [
     "GoldFile", "GoldPlace", "GoldQuestion", "corpus_passage", "file_readers", "forms", "packed",

@@ -6,7 +6,7 @@ from pdfqa_core.protocols.runs import (  # noqa: F401
     conversations,
     entailment,
     hotpotqa,
-    judge,
+    judging,
     refusal,
 )
 from pdfqa_core.protocols.runs.base import (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -10,6 +11,7 @@ from pdfqa_core.evaluation_types import Prediction, ScoredSystem
 from pdfqa_core.protocols.answer_files import Pair
 from pdfqa_core.protocols.answers import BERTSCORE, DEFAULT, JUDGED, score_answers
 from pdfqa_core.protocols.answers import score_meaning as meaning_of
+from pdfqa_core.protocols.json_rows import JsonRow, check_ids, check_same_ids, load_rows, peek
 from pdfqa_core.protocols.runs.base import (
     GIVEN,
     GOLD,
@@ -17,6 +19,7 @@ from pdfqa_core.protocols.runs.base import (
     SEARCH,
     Case,
     CaseFile,
+    Rows,
     Tools,
     Values,
     answered,
@@ -30,7 +33,51 @@ from pdfqa_core.protocols.runs.base import (
 )
 from pdfqa_core.protocols.runs.judging import check_judge, judged
 from pdfqa_core.protocols.runs.reading import read_cases
-from pdfqa_core.protocols.runs.rows import Rows
+
+# ----------------------------------------------------------------------------------------------------
+# Runs from the files that were written of them: questions and predictions, to be scored again.
+
+_HINT = 'Write a list of {"id": …, "answer": …}.'
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The questions of a run, and what was predicted for them by system and item."""
+
+    file: CaseFile
+    predictions: Mapping[tuple[str, str], Prediction]
+
+
+def said_by(gold: Path) -> tuple[str, str]:
+    """Return the protocol and the profile that a file of gold answers says it was written of; "" where it says none."""
+    first = peek(gold)
+    protocol = str(first.get("protocol") or "")
+    return (protocol, str(first.get("profile") or "")) if protocol in run_protocols.names() else ("", "")
+
+
+def read_written(protocol: str, gold: Path, data: Mapping[str, Path]) -> Written:
+    """Return a run of a protocol from its gold answers and the predictions of each system, by name.
+
+    Raises UsageError that names file, row and field, and where two files do not hold the same questions.
+    """
+    rows = run_protocols.get(protocol).rows
+    cases = tuple(map(rows.case, _rows(gold)))
+    wanted = dict.fromkeys(case.id for case in cases)
+    predictions: dict[tuple[str, str], Prediction] = {}
+    for name, path in data.items():
+        found = {one.item_id: one for one in map(rows.prediction, _rows(path))}
+        check_same_ids(found, wanted, without=("no prediction", "no gold answer"), name=path.name)
+        predictions |= {(name, item): one for item, one in found.items()}
+    return Written(CaseFile(gold.name, cases), predictions)
+
+
+def _rows(path: Path) -> list[JsonRow]:
+    rows = load_rows(path, "rows", _HINT)
+    check_ids(((row.number, str(row.values["id"])) for row in rows if row.values.get("id") is not None), path.name)
+    return rows
+
+
+# ----------------------------------------------------------------------------------------------------
 
 TEXT = tuple(name for name in DEFAULT if not name.startswith("citation"))
 MISSING = "insufficient_context_detection"
@@ -64,9 +111,13 @@ def _meaning(pairs: Sequence[Pair], with_gold: Sequence[Pair], tools: Tools) -> 
     if tools.profile.idf and not idf:
         tools.notes.append("BERTScore is without idf: with one gold answer every weight would be 0.")
     found, tools.settings["BERTScore"] = meaning_of(
-        with_gold, tools.embedder, idf=idf, inner_product=tools.profile.inner_product, stop=tools.stop,
+        with_gold,
+        tools.embedder,
+        idf=idf,
+        inner_product=tools.profile.inner_product,
+        stop=tools.stop,
         on_done=tools.on_done,
-    )  # fmt: skip
+    )
     by_id = dict(zip((pair.id for pair in with_gold), found, strict=True))
     return [by_id.get(pair.id, dict.fromkeys(BERTSCORE)) for pair in pairs]
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from pydantic import BaseModel
 
 from pdfqa_core.evaluation_types import Prediction, ScoredSystem
-from pdfqa_core.metrics.disambig_f1 import once
+from pdfqa_core.metrics.asqa import once
 from pdfqa_core.protocols.asqa import (
     BY_RULE,
     AmbiguousQuestion,
@@ -26,15 +26,17 @@ from pdfqa_core.protocols.runs.base import (
     SEARCH,
     Case,
     CaseFile,
+    Fields,
+    Rows,
     Tools,
     answered,
+    checked,
     need_answers,
     run_protocols,
     scored_system,
     texts_of,
     widened,
 )
-from pdfqa_core.protocols.runs.rows import Fields, Rows, checked
 
 INSTRUCTION = (
     "The question can be read in several ways. Write one long answer that answers every reading of it, with the names, "
@@ -114,9 +116,14 @@ class Asqa:
         gold = [case.row for case, _ in there if isinstance(case, AsqaCase) and case.row is not None]
         find = tools.find or names_and_numbers
         found = score_asqa(
-            name, gold, {case.id: one.answer for case, one in there}, read=tools.read,
-            find=once(find) if tools.profile.entity_sets else find, stop=tools.stop, on_done=tools.on_done,
-        )  # fmt: skip
+            name,
+            gold,
+            {case.id: one.answer for case, one in there},
+            read=tools.read,
+            find=once(find) if tools.profile.entity_sets else find,
+            stop=tools.stop,
+            on_done=tools.on_done,
+        )
         by_entities = "each once" if tools.profile.entity_sets else "as often as they occur"
         found_by = getattr(tools.find, "name", "the model given") if tools.find else "rule: names and numbers"
         tools.settings["entities"] = f"found by {found_by}; counted {by_entities}"

@@ -10,23 +10,24 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.evaluation_types import GoldItem, Prediction, ScoredItem, ScoredSystem
+from pdfqa_core.evaluation_types import CitedPlace, GoldItem, Prediction, ReadText, ScoredItem, ScoredSystem
 from pdfqa_core.interfaces import LLM, StopSignal
+from pdfqa_core.metrics.asqa import FindEntities, ReadAnswer
 from pdfqa_core.metrics.bertscore import TokenEmbedder
-from pdfqa_core.metrics.disambig_f1 import FindEntities, ReadAnswer
 from pdfqa_core.metrics.entailment import Tagger
-from pdfqa_core.metrics.insufficient_context import PHRASE
+from pdfqa_core.metrics.rag import PHRASE
 from pdfqa_core.metrics.replies import OnDone
 from pdfqa_core.protocols.answer_files import Pair
+from pdfqa_core.protocols.gold.base import corpus_passage
+from pdfqa_core.protocols.json_rows import JsonRow
 from pdfqa_core.protocols.runs.profile import DEFAULT, Profile
 from pdfqa_core.registry import Registry
-from pdfqa_core.types import Passage
-
-if TYPE_CHECKING:
-    from pdfqa_core.protocols.runs.rows import Rows
+from pdfqa_core.types import Outcome, Passage
 
 SEARCH, GIVEN, NONE, RECORDED = "search", "given", "none", "recorded"
 EVIDENCE = {
@@ -229,10 +230,15 @@ def pair_of(case: Case, prediction: Prediction, *, cited: bool) -> Pair:
     """
     human = case.human if prediction.answer == case.recorded else None
     return Pair(
-        case.id, prediction.answer, case.references or (() if case.answerable else (PHRASE,)),
+        case.id,
+        prediction.answer,
+        case.references or (() if case.answerable else (PHRASE,)),
         tuple(dict.fromkeys(place.id for place in prediction.citations)) if cited else None,
-        (case.gold_citations or ()) if cited else None, case.question, case.answerable, human,
-    )  # fmt: skip
+        (case.gold_citations or ()) if cited else None,
+        case.question,
+        case.answerable,
+        human,
+    )
 
 
 def labelled(cases: Sequence[Case]) -> list[Pair]:
@@ -292,9 +298,12 @@ def texts_of(case: Case, prediction: Prediction | None) -> dict[str, str]:
 
 
 def scored_system(
-    name: str, cases: Sequence[Case], predictions: Mapping[str, Prediction], values: Mapping[str, Values],
+    name: str,
+    cases: Sequence[Case],
+    predictions: Mapping[str, Prediction],
+    values: Mapping[str, Values],
     texts: Callable[[Case, Prediction | None], dict[str, str]] = texts_of,
-) -> ScoredSystem:  # fmt: skip
+) -> ScoredSystem:
     """Return a system with the values of every case by id; what has none is unscored on every measure."""
     known = list(dict.fromkeys(measure for one in values.values() for measure in one))
     blank: Values = dict.fromkeys(known)
@@ -304,10 +313,14 @@ def scored_system(
         seconds = prediction.seconds if prediction is not None else None
         items.append(
             ScoredItem(
-                case.id, {**blank, **values.get(case.id, {})}, texts(case, prediction), None, seconds,
+                case.id,
+                {**blank, **values.get(case.id, {})},
+                texts(case, prediction),
+                None,
+                seconds,
                 case.conversation if case.conversation != case.id or case.history else "",
             )
-        )  # fmt: skip
+        )
     return ScoredSystem(name, tuple(items))
 
 
@@ -315,3 +328,181 @@ def seen(systems: Sequence[ScoredSystem], wanted: Sequence[str]) -> tuple[str, .
     """Return those of the wanted measures that some system has a value for; all of them where none has any."""
     there = {name for one in systems for item in one.items for name, value in item.metrics.items() if value is not None}
     return tuple(name for name in wanted if name in there) or tuple(wanted[:1])
+
+
+# ----------------------------------------------------------------------------------------------------
+# How the questions of a run and what was predicted for them stand in files, so that they are scored again from
+# these.
+#
+# Rows are {"id", "answer", "citations", …}, as `evaluate answers` reads them, with all that any score is computed
+# from.
+
+F = TypeVar("F", bound="Fields")
+
+
+class Fields(BaseModel):
+    """Fields of a row; numbers may stand for ids."""
+
+    model_config = ConfigDict(coerce_numbers_to_str=True, frozen=True)
+
+    id: str
+
+
+class GoldFields(Fields):
+    """A question with its gold. Empty `references` mean that no gold answer is known, whatever `answer` holds."""
+
+    question: str = ""
+    answer: str | tuple[str, ...] = ()
+    references: tuple[str, ...] | None = None
+    answerable: bool = True
+    citations: tuple[str, ...] | None = None
+    type: str = ""
+    conversation: str = ""
+    turn: int = 1
+    contexts: tuple[str, ...] = ()
+    recorded: str | None = None
+    human: bool | None = None
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """All references."""
+        if self.references is not None:
+            return self.references
+        return (self.answer,) if isinstance(self.answer, str) else self.answer
+
+
+class QuoteFields(BaseModel):
+    """Lines that a system quotes, with their place."""
+
+    filename: str = ""
+    page: int = 1
+    quote: str = ""
+
+
+class PredictedFields(Fields):
+    """What a system predicted. Citations that no gold answer is compared with are `cited`."""
+
+    answer: str = ""
+    citations: tuple[str, ...] = ()
+    cited: tuple[str, ...] = ()
+    refused: bool = False
+    outcome: Outcome | None = None
+    quote: QuoteFields | None = None
+    searched_for: str = ""
+    found: tuple[tuple[str, ...], ...] | None = None
+    context: tuple[str, ...] = ()
+    confidence: float | None = None
+    notes: tuple[str, ...] = ()
+    seconds: float | None = None
+    error: str = ""
+    hint: str = ""
+
+
+class Rows:
+    """The rows of a protocol. `contexts`: it is scored by the texts that the data set gives, which are written then."""
+
+    def __init__(self, *, contexts: bool = False) -> None:
+        self._contexts = contexts
+
+    def gold(self, case: Case) -> dict[str, Any]:
+        """Return the row of a question in the file of gold answers."""
+        answers = list(case.references) or ([] if case.answerable else [PHRASE])
+        row: dict[str, Any] = {
+            "id": case.id,
+            "question": case.question,
+            "answer": answers[0] if len(answers) == 1 else answers,
+            "answerable": case.answerable,
+        }
+        more = {
+            "references": [] if answers and not case.references else None,
+            "citations": None if case.gold_citations is None else list(case.gold_citations),
+            "type": case.kind or None,
+            "conversation": case.conversation or None,
+            "turn": case.turn if case.conversation or case.history else None,
+            "contexts": [one.text for one in case.contexts] if self._contexts else None,
+            "recorded": case.recorded,
+            "human": case.human,
+        }
+        return row | _known(more)
+
+    def predicted(self, case: Case, prediction: Prediction, *, cited: bool) -> dict[str, Any]:
+        """Return the row of a prediction; `cited`: citations are compared with those of a gold answer."""
+        lines = prediction.quote
+        row: dict[str, Any] = {
+            "id": case.id,
+            "answer": prediction.answer,
+            "citations" if cited else "cited": list(dict.fromkeys(place.id for place in prediction.citations)),
+            "refused": prediction.refused,
+            "outcome": prediction.outcome.value,
+            "searched_for": prediction.asked,
+            "seconds": prediction.seconds,
+        }
+        more = {
+            "quote": lines and {"filename": lines.filename, "page": lines.page, "quote": lines.quote},
+            "found": None if prediction.found is None else [list(places) for places in prediction.found],
+            "context": [one.text for one in prediction.evidence] or None,
+            "confidence": prediction.confidence,
+            "notes": list(prediction.notes) or None,
+            "error": prediction.error or None,
+            "hint": prediction.hint or None,
+        }
+        return row | _known(more)
+
+    def case(self, row: JsonRow) -> Case:
+        """Return the question of a row. Raises UsageError that names row and field.
+
+        Of the turns before it only their number is known.
+        """
+        given = checked(row, GoldFields)
+        contexts = (corpus_passage(f"{given.id}.{n}", "", text) for n, text in enumerate(given.contexts, start=1))
+        return Case(
+            given.id,
+            given.question,
+            given.answers,
+            given.answerable,
+            given.type,
+            given.conversation,
+            (("", ""),) * max(0, given.turn - 1),
+            contexts=tuple(contexts),
+            gold_citations=given.citations,
+            recorded=given.recorded,
+            human=given.human,
+        )
+
+    def prediction(self, row: JsonRow) -> Prediction:
+        """Return the prediction of a row. Raises UsageError that names row and field."""
+        given = checked(row, PredictedFields)
+        lines = CitedPlace("", **given.quote.model_dump()) if given.quote else None
+        refused = given.refused or given.outcome is Outcome.NOTHING
+        return Prediction(
+            given.id,
+            given.answer,
+            refused,
+            tuple(CitedPlace(one) for one in given.citations or given.cited),
+            tuple(ReadText("", text) for text in given.context),
+            given.searched_for,
+            given.confidence,
+            given.notes,
+            given.seconds,
+            given.error,
+            given.hint,
+            given.found,
+            given.outcome is Outcome.PERHAPS,
+            lines,
+        )
+
+
+def checked(row: JsonRow, kind: type[F]) -> F:
+    """Return the fields of a row. Raises UsageError that names row and field."""
+    try:
+        return kind.model_validate(row.values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"]))
+        raise UsageError(
+            f"{row.where}: {field}: {first['msg']}.", "Write it as `pdfqa evaluate run --out` does."
+        ) from error
+
+
+def _known(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}

@@ -24,12 +24,12 @@ from pdfqa_core.protocols.runs.base import (
     SEARCH,
     Case,
     CaseFile,
+    Rows,
     Tools,
     run_protocols,
     seen,
 )
 from pdfqa_core.protocols.runs.reading import read_cases
-from pdfqa_core.protocols.runs.rows import Rows
 
 
 class Conversations:

@@ -10,7 +10,7 @@ from pdfqa_core.errors import ModelError
 from pdfqa_core.evaluation_types import Prediction, ScoredSystem
 from pdfqa_core.metrics.entailment import EntailmentItem, LLMTagger
 from pdfqa_core.protocols.entailment import MEASURES, REFUSALS, EntailmentRow, read_rows, score_entailment
-from pdfqa_core.protocols.gold.texts import corpus_passage
+from pdfqa_core.protocols.gold.base import corpus_passage
 from pdfqa_core.protocols.json_rows import peek
 from pdfqa_core.protocols.runs.base import (
     GIVEN,
@@ -19,6 +19,7 @@ from pdfqa_core.protocols.runs.base import (
     SEARCH,
     Case,
     CaseFile,
+    Rows,
     Tools,
     answered,
     need_answers,
@@ -27,7 +28,6 @@ from pdfqa_core.protocols.runs.base import (
     seen,
 )
 from pdfqa_core.protocols.runs.reading import read_cases
-from pdfqa_core.protocols.runs.rows import Rows
 from pdfqa_core.text import plain_sentences, sentences
 from pdfqa_core.types import Passage
 
@@ -72,17 +72,25 @@ class Entailment:
             EntailmentRow(
                 case.id,
                 EntailmentItem(
-                    case.question, tuple(text.text for text in one.evidence) or _given(case),
-                    case.references[0] if case.references else "", one.answer,
+                    case.question,
+                    tuple(text.text for text in one.evidence) or _given(case),
+                    case.references[0] if case.references else "",
+                    one.answer,
                 ),
             )
             for case, one in there
-        ]  # fmt: skip
+        ]
         split = plain_sentences if tools.profile.plain_sentences else sentences
         found, notes = score_entailment(
-            name, rows, tagger, tools.llm, unusable_as_zero=tools.profile.unusable_as_zero,
-            split=split, stop=tools.stop, on_done=tools.on_done,
-        )  # fmt: skip
+            name,
+            rows,
+            tagger,
+            tools.llm,
+            unusable_as_zero=tools.profile.unusable_as_zero,
+            split=split,
+            stop=tools.stop,
+            on_done=tools.on_done,
+        )
         tools.notes += notes
         if tools.llm is None and NO_REFUSALS not in tools.notes:
             tools.notes.append(NO_REFUSALS)

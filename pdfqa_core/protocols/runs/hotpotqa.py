@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from pdfqa_core.evaluation_types import CitedPlace, Prediction, ScoredSystem
-from pdfqa_core.metrics.hotpot import answer_scores, joint_scores, supporting_fact_scores
+from pdfqa_core.metrics.short_answers import answer_scores, joint_scores, supporting_fact_scores
 from pdfqa_core.protocols.answers import BERTSCORE, JUDGED
-from pdfqa_core.protocols.gold.hotpotqa import HotpotQA as Reader
-from pdfqa_core.protocols.gold.hotpotqa import paragraphs_of
+from pdfqa_core.protocols.gold.formats import HotpotQA as Reader
+from pdfqa_core.protocols.gold.formats import paragraphs_of
 from pdfqa_core.protocols.hotpotqa import PARTS, Fact, read_questions
 from pdfqa_core.protocols.json_rows import JsonRow, load_rows
 from pdfqa_core.protocols.runs.answers import CITATIONS, score_pairs
@@ -27,9 +27,12 @@ from pdfqa_core.protocols.runs.base import (
     SEARCH,
     Case,
     CaseFile,
+    Fields,
+    Rows,
     Tools,
     Values,
     answered,
+    checked,
     need_answers,
     pair_of,
     run_protocols,
@@ -40,7 +43,6 @@ from pdfqa_core.protocols.runs.base import (
 )
 from pdfqa_core.protocols.runs.judging import check_judge
 from pdfqa_core.protocols.runs.reading import cases_of
-from pdfqa_core.protocols.runs.rows import Fields, Rows, checked
 
 TEXT = ("answer_f1", "answer_em", "insufficient_context_detection")
 OFFICIAL = tuple(f"official_answer_{part}" for part in PARTS)
@@ -166,9 +168,16 @@ def _case(case: Case, facts: frozenset[Fact], paragraphs: Sequence[tuple[str, tu
     supporting = {title for title, _ in facts}
     gold = tuple(str(n) for n, (title, _) in enumerate(paragraphs, start=1) if title in supporting)
     return HotpotCase(
-        case.id, case.question, case.references, case.answerable, case.kind, contexts=case.contexts,
-        gold_citations=gold, facts=facts, sentences=bounds,
-    )  # fmt: skip
+        case.id,
+        case.question,
+        case.references,
+        case.answerable,
+        case.kind,
+        contexts=case.contexts,
+        gold_citations=gold,
+        facts=facts,
+        sentences=bounds,
+    )
 
 
 def _official(case: Case, prediction: Prediction) -> Values:
@@ -178,8 +187,9 @@ def _official(case: Case, prediction: Prediction) -> Values:
     joint = joint_scores(answer, facts)
     return {
         f"{of}_{part}": getattr(scores, part)
-        for of, scores in (("official_answer", answer), ("sp", facts), ("joint", joint)) for part in PARTS
-    }  # fmt: skip
+        for of, scores in (("official_answer", answer), ("sp", facts), ("joint", joint))
+        for part in PARTS
+    }
 
 
 def _texts(case: Case, prediction: Prediction | None) -> dict[str, str]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
 
-from pdfqa_core.errors import UsageError
+from pdfqa_core.errors import ModelError, UsageError
+from pdfqa_core.evaluation_types import Prediction, ScoredSystem
 from pdfqa_core.interfaces import LLM
 from pdfqa_core.metrics.against_people import LEAST, Trust, against_people, best_threshold
 from pdfqa_core.metrics.agreement import Agreement
@@ -12,7 +15,25 @@ from pdfqa_core.metrics.llm_judge import PROMPTS, agreement_with_people, judge_a
 from pdfqa_core.metrics.replies import Decision
 from pdfqa_core.protocols.answer_files import Pair
 from pdfqa_core.protocols.answers import JUDGED, Values, judge_items
-from pdfqa_core.protocols.runs.base import CaseFile, Tools, labelled
+from pdfqa_core.protocols.runs.base import (
+    GIVEN,
+    GOLD,
+    NONE,
+    RECORDED,
+    SEARCH,
+    Case,
+    CaseFile,
+    Rows,
+    Tools,
+    answered,
+    labelled,
+    need_answers,
+    pair_of,
+    run_protocols,
+    scored_system,
+    seen,
+)
+from pdfqa_core.protocols.runs.reading import read_cases
 
 PROBABILITY = "judge_probability"
 TO_CALIBRATE = (
@@ -21,9 +42,7 @@ TO_CALIBRATE = (
 )
 
 
-def judged(
-    name: str, pairs: Sequence[Pair], llm: LLM, tools: Tools, others: Sequence[Pair] = ()
-) -> list[Values]:  # fmt: skip
+def judged(name: str, pairs: Sequence[Pair], llm: LLM, tools: Tools, others: Sequence[Pair] = ()) -> list[Values]:
     """Return the judge's verdict and its probability of Yes by pair.
 
     With `tools.calibrate` the threshold comes from the pairs that people judged: one of theirs is decided by the
@@ -136,3 +155,47 @@ def with_people(found: Agreement) -> str:
         f"the judge agrees with people on {found.agreement:.1%} of {found.n} items, Cohen's kappa {kappa}{bounds}. "
         f"{found.note}"
     ).strip()
+
+
+# ----------------------------------------------------------------------------------------------------
+# Judge: a language model says whether answers are right; how far it agrees with people stands beside every number.
+
+
+class Judge:
+    """Answers that stand in the file, or those of a system."""
+
+    title: ClassVar[str] = "Judge"
+    words: ClassVar[str] = "a language model judges answers; beside it how far it agrees with people"
+    evidence: ClassVar[tuple[str, ...]] = (SEARCH, GIVEN, NONE, RECORDED)
+    histories: ClassVar[tuple[str, ...]] = (GOLD,)
+    overrides: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    needs: ClassVar[frozenset[str]] = frozenset({"llm"})
+    rows: ClassVar[Rows] = Rows()
+
+    def read(self, path: Path) -> CaseFile:
+        """Return the questions of a file."""
+        return read_cases(path)
+
+    def check(self, file: CaseFile, options: Mapping[str, str]) -> None:
+        """Raise UsageError without any gold answer, and where the judge cannot be calibrated."""
+        need_answers(file)
+        check_judge(file, options)
+
+    def score(
+        self, name: str, cases: Sequence[Case], predictions: Mapping[str, Prediction], tools: Tools
+    ) -> ScoredSystem:
+        """Return the judge's verdicts. Raises ModelError without a language model."""
+        if tools.llm is None:
+            raise ModelError("The judge is a language model, and there is none.", "Choose one on the Models tab.")
+        there = answered(cases, predictions)
+        pairs = [pair_of(case, one, cited=False) for case, one in there]
+        verdicts = judged(name, pairs, tools.llm, tools, labelled(cases))
+        values = dict(zip((pair.id for pair in pairs), verdicts, strict=True))
+        return scored_system(name, cases, predictions, values)
+
+    def measures(self, systems: Sequence[ScoredSystem], tools: Tools) -> tuple[str, ...]:
+        """Return the verdicts and their probability."""
+        return seen(systems, (JUDGED, PROBABILITY))
+
+
+run_protocols.register("judge", Judge.words)(Judge())

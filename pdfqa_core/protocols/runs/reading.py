@@ -35,10 +35,21 @@ def _case(question: GoldQuestion, known: Mapping[str, GoldQuestion], followed: C
     history = (*question.history, *((one.question, one.references[0] if one.references else "") for one in chain))
     first = chain[0].id if chain else question.conversation or (question.id if question.id in followed else "")
     return Case(
-        question.id, question.question, question.references, question.answerable, question.kind, first, history,
-        tuple(one.id for one in chain), question.contexts, _citations(question), None, question.recorded,
-        question.human, question.generated,
-    )  # fmt: skip
+        question.id,
+        question.question,
+        question.references,
+        question.answerable,
+        question.kind,
+        first,
+        history,
+        tuple(one.id for one in chain),
+        question.contexts,
+        _citations(question),
+        None,
+        question.recorded,
+        question.human,
+        question.generated,
+    )
 
 
 def _citations(question: GoldQuestion) -> tuple[str, ...] | None:
@@ -57,9 +68,12 @@ def cited_id(document: str, page: int | None) -> str:
 
 
 def with_gold(
-    file: CaseFile, path: Path, documents: Sequence[Document], page: Callable[[str, int], Page | None],
+    file: CaseFile,
+    path: Path,
+    documents: Sequence[Document],
+    page: Callable[[str, int], Page | None],
     filenames: Mapping[str, str],
-) -> CaseFile:  # fmt: skip
+) -> CaseFile:
     """Return the cases with their gold places found in the workspace, and notes on what was not found there.
 
     Where the file brings its own texts, or names no places, nothing changes. `filenames` are the documents' by id.

@@ -10,15 +10,16 @@ from typing import Any, ClassVar
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import Prediction, ScoredSystem
-from pdfqa_core.metrics.insufficient_context import answered as was_answered
-from pdfqa_core.metrics.insufficient_context import answered_surely, refusal_precision, refusal_recall, wrongly_sure
-from pdfqa_core.metrics.token_f1 import token_f1
+from pdfqa_core.metrics.rag import answered as was_answered
+from pdfqa_core.metrics.rag import answered_surely, refusal_precision, refusal_recall, wrongly_sure
+from pdfqa_core.metrics.short_answers import token_f1
 from pdfqa_core.protocols.runs.base import (
     GIVEN,
     GOLD,
     SEARCH,
     Case,
     CaseFile,
+    Rows,
     Tools,
     Values,
     answered,
@@ -28,8 +29,7 @@ from pdfqa_core.protocols.runs.base import (
     texts_of,
 )
 from pdfqa_core.protocols.runs.reading import read_cases
-from pdfqa_core.protocols.runs.rows import Rows
-from pdfqa_core.reading.declining import declines
+from pdfqa_core.reading.outcomes import declines
 from pdfqa_core.types import Outcome
 
 MEASURES = ("refusal_recall", "refusal_precision", "answered", "answered_surely", "wrongly_sure", "answer_f1")
@@ -95,11 +95,14 @@ def with_unanswerable(file: CaseFile, other: CaseFile) -> CaseFile:
     taken = {case.id for case in file.cases}
     added = tuple(
         replace(
-            case, id=case.id if case.id not in taken else f"{other.name}.{case.id}", answerable=False, references=(),
+            case,
+            id=case.id if case.id not in taken else f"{other.name}.{case.id}",
+            answerable=False,
+            references=(),
             gold_citations=None,
         )
         for case in other.cases
-    )  # fmt: skip
+    )
     return replace(file, name=f"{file.name} + {other.name}", cases=(*file.cases, *added))
 
 

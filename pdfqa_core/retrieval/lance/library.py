@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pdfqa_core.errors import ModelError, StorageError
-from pdfqa_core.full_disk import cannot_write, is_full
+from pdfqa_core.whole_files import cannot_write, is_full
 
 FOLDER = "lance"  # below the folder of all indexes of an owner
 LIBRARIES = ("lance", "lancedb", "pyarrow")

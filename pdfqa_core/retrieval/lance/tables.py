@@ -5,6 +5,8 @@ What stands in the second table is whole in the first: passages are written befo
 
 from __future__ import annotations
 
+import hashlib
+import json
 import shutil
 from collections import Counter
 from collections.abc import Sequence
@@ -19,18 +21,44 @@ import numpy as np
 from pdfqa_core.errors import StorageError
 from pdfqa_core.retrieval.encoder import Vectors
 from pdfqa_core.retrieval.lance.library import FOLDER, connected, installed, libraries, reported, table_names
-from pdfqa_core.retrieval.lance.rows import (
-    DOCUMENT_COLUMNS,
-    PASSAGE_COLUMNS,
-    VECTOR,
-    WORDS,
-    as_json,
-    document_key,
-    passage_of,
-)
 from pdfqa_core.retrieval.postings import Ints
 from pdfqa_core.text import words
-from pdfqa_core.types import Passage
+from pdfqa_core.types import Passage, Span
+
+# ----------------------------------------------------------------------------------------------------
+# What the rows of the two tables hold, and passages as text in them.
+
+WORDS, VECTOR = "words", "vector"
+
+# By column: i, l integers of 32 and 64 bits, f a float, s text, S and I lists of text and integers.
+PASSAGE_COLUMNS = {
+    "key": "l", "place": "i", "length": "i", "text_words": "i", "first_page": "i", "last_page": "i", WORDS: "s",
+    "passage": "s",
+}  # fmt: skip
+DOCUMENT_COLUMNS = {
+    "document": "s", "source": "s", "passages": "i", "language": "s", "seconds": "f", "vocabulary": "S",
+    "frequencies": "I",
+}  # fmt: skip
+
+
+def document_key(document_id: str) -> int:
+    """Return the number that stands for a document in the passages' table."""
+    return int.from_bytes(hashlib.sha256(document_id.encode()).digest()[:8], "big", signed=True)
+
+
+def as_json(passage: Passage) -> str:
+    """Return a passage as it stands in its row: ASCII, as broken PDFs hold lone surrogates, which UTF-8 cannot say."""
+    spans = [[span.document_id, span.page, span.start, span.end] for span in passage.spans]
+    return json.dumps([passage.id, spans, passage.text, passage.heading, passage.language], separators=(",", ":"))
+
+
+def passage_of(written: str) -> Passage:
+    """Return the passage of such a text."""
+    number, spans, text, heading, language = json.loads(written)
+    return Passage(number, tuple(Span(*span) for span in spans), text, heading, language)
+
+
+# ----------------------------------------------------------------------------------------------------
 
 SCHEMA = 1  # part of the tables' names: those of another form are not read
 DOCUMENTS = "-documents"
@@ -120,10 +148,13 @@ class Tables:
             read = self._documents.to_lance().to_table(columns=["language", "vocabulary", "frequencies"])
         lists = read["vocabulary"].combine_chunks()
         parents = lists.value_lengths().to_numpy(zero_copy_only=False)
-        flat = pyarrow.table({
-            "language": pyarrow.array(np.repeat(read["language"].to_numpy(), parents), pyarrow.string()),
-            "word": lists.flatten(), "passages": read["frequencies"].combine_chunks().flatten(),
-        })  # fmt: skip
+        flat = pyarrow.table(
+            {
+                "language": pyarrow.array(np.repeat(read["language"].to_numpy(), parents), pyarrow.string()),
+                "word": lists.flatten(),
+                "passages": read["frequencies"].combine_chunks().flatten(),
+            }
+        )
         sums = flat.group_by(["language", "word"]).aggregate([("passages", "sum")])
         found: dict[str, dict[str, int]] = {}
         for language, word, passages in zip(*(sums[name].to_pylist() for name in sums.column_names), strict=True):
@@ -184,8 +215,9 @@ class Tables:
 
     # ------------------------------------------------------------ writing
 
-    def add(self, documents: Sequence[tuple[str, Entry, Sequence[Passage], Sequence[Sequence[str]], Vectors | None]]
-    ) -> None:  # fmt: skip
+    def add(
+        self, documents: Sequence[tuple[str, Entry, Sequence[Passage], Sequence[Sequence[str]], Vectors | None]]
+    ) -> None:
         """Write documents: id, entry, passages, the terms of each passage, vectors row by row. Raises StorageError."""
         pyarrow = libraries()[1]
         rows: dict[str, list[Any]] = {name: [] for name in PASSAGE_COLUMNS}
@@ -193,20 +225,37 @@ class Tables:
         for document_id, entry, passages, terms, _ in documents:
             for place, (passage, found) in enumerate(zip(passages, terms, strict=True)):
                 values = (
-                    document_key(document_id), place, len(found), len(words(passage.text)), passage.pages[0],
-                    passage.pages[-1], " ".join(found), as_json(passage),
-                )  # fmt: skip
+                    document_key(document_id),
+                    place,
+                    len(found),
+                    len(words(passage.text)),
+                    passage.pages[0],
+                    passage.pages[-1],
+                    " ".join(found),
+                    as_json(passage),
+                )
                 for column, value in zip(rows.values(), values, strict=True):
                     column.append(value)
             frequencies = Counter(term for found in terms for term in set(found))
             values_of = (
-                document_id, entry.source, entry.passages, entry.language, entry.seconds, list(frequencies),
+                document_id,
+                entry.source,
+                entry.passages,
+                entry.language,
+                entry.seconds,
+                list(frequencies),
                 list(frequencies.values()),
-            )  # fmt: skip
+            )
             for column, value in zip(entries.values(), values_of, strict=True):
                 column.append(value)
-        types = {"i": pyarrow.int32(), "l": pyarrow.int64(), "s": pyarrow.string(), "f": pyarrow.float64(),
-                 "S": pyarrow.list_(pyarrow.string()), "I": pyarrow.list_(pyarrow.int32())}  # fmt: skip
+        types = {
+            "i": pyarrow.int32(),
+            "l": pyarrow.int64(),
+            "s": pyarrow.string(),
+            "f": pyarrow.float64(),
+            "S": pyarrow.list_(pyarrow.string()),
+            "I": pyarrow.list_(pyarrow.int32()),
+        }
         arrays = {name: pyarrow.array(rows[name], types[kind]) for name, kind in PASSAGE_COLUMNS.items()}
         filled = [vectors for *_, vectors in documents if vectors is not None and len(vectors)]
         if filled:
@@ -277,9 +326,14 @@ class Tables:
         with reported(self.folder):
             if self._indexed(WORDS) is None:
                 plain = FTS(
-                    base_tokenizer="whitespace", lower_case=False, stem=False, remove_stop_words=False,
-                    ascii_folding=False, max_token_length=None, with_position=False,
-                )  # fmt: skip
+                    base_tokenizer="whitespace",
+                    lower_case=False,
+                    stem=False,
+                    remove_stop_words=False,
+                    ascii_folding=False,
+                    max_token_length=None,
+                    with_position=False,
+                )
                 self._passages.create_index(WORDS, config=plain)
             for table in (self._passages, self._documents):
                 table.optimize(cleanup_older_than=OLD)

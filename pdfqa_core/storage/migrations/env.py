@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alembic import context
 
-from pdfqa_core.storage.columns import metadata
+from pdfqa_core.storage.tables import metadata
 
 context.configure(
     connection=context.config.attributes["connection"],

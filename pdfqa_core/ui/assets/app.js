@@ -383,7 +383,7 @@
     if (target) { event.preventDefault(); target.matches("input, textarea") ? target.focus() : target.click(); }
   });
 })();
-// A demo takes uploads only from pages that say whose they are (`ui/uploads.py`); and who was signed out is told so.
+// A demo takes uploads only from pages that say whose they are (`ui/downloads.py`); and who was signed out is told so.
 (() => {
   const fetched = window.fetch;
   const path = (target) => new URL(target?.url ?? target, location.href).pathname;

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pdfqa_core.extraction.hidden.contrast import alike, contrast, luminance
+from pdfqa_core.extraction.hidden.find_hidden import alike, contrast, luminance
 from pdfqa_core.types import READABLE, BlockKind
 from tests.extraction.conftest import read
 from tests.extraction.hostile import one_page

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pdfqa_core.extraction.layout.authors import authors_on
+from pdfqa_core.extraction.layout.outline import authors_on
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pdfqa_core.extraction.layout.titles import choose_authors, choose_title, sensible
+from pdfqa_core.extraction.layout.outline import choose_authors, choose_title, sensible
 from pdfqa_core.types import Block, BlockKind, Box, Line, Page
 
 

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from pdfqa_core.extraction.process.frames import Frame, read_frame, write_frame, write_json
+from pdfqa_core.extraction.process.children import Frame, read_frame, write_frame, write_json
 
 
 def test_frames_survive_a_pipe_and_damage_ends_them():

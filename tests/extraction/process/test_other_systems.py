@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from pdfqa_core.extraction.process import limits
-from pdfqa_core.extraction.process.guard import Guard, end_all, family
+from pdfqa_core.extraction.process.children import Guard, end_all, family
 
 ROOT = Path(__file__).resolve().parents[3]
 

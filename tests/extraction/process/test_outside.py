@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.extraction.process.file_limits import Count, FileLimits, TextCount, of_visitors
+from pdfqa_core.extraction.process.limits import Count, FileLimits, TextCount, of_visitors
 from pdfqa_core.extraction.process.outside import hold_to, read_file, unpacked
 
 VISITORS = of_visitors(50)
@@ -50,8 +50,8 @@ PROGRAM = """
 import resource, sys
 from pathlib import Path
 from pdfqa_core.errors import UsageError
-from pdfqa_core.exports.study_zip import read_study
-from pdfqa_core.extraction.process.file_limits import OWNERS, of_visitors
+from pdfqa_core.exports.studies import read_study
+from pdfqa_core.extraction.process.limits import OWNERS, of_visitors
 from pdfqa_core.extraction.process.outside import hold_to
 
 data = Path(sys.argv[1]).read_bytes()

@@ -18,7 +18,7 @@ from pdfqa_core.errors import DocumentError
 from pdfqa_core.extraction.base import ExtractionOptions
 from pdfqa_core.extraction.direct import direct_extractor
 from pdfqa_core.extraction.process.limits import MB
-from pdfqa_core.extraction.process.page_pool import CrashedError, read_pages, sharing
+from pdfqa_core.extraction.process.worker import CrashedError, read_pages, sharing
 from pdfqa_core.extraction.raw_page import RawPage
 from pdfqa_core.types import DocumentState, Page
 
@@ -141,7 +141,7 @@ from typing import ClassVar
 from pdfqa_core.types import Page
 from pdfqa_core.extraction.base import ExtractionOptions
 from pdfqa_core.extraction.raw_page import RawPage
-from pdfqa_core.extraction.process.page_pool import CrashedError, read_pages
+from pdfqa_core.extraction.process.worker import CrashedError, read_pages
 from pdfqa_core.extraction.process.limits import limit_cpu
 
 @dataclass

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from pdfqa_core.errors import StoppedError
-from pdfqa_core.extraction.process.slots import Slots
+from pdfqa_core.extraction.process.worker import Slots
 
 
 def until(condition):

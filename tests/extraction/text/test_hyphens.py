@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pdfqa_core.extraction.text.hyphens import Hyphenation
+from pdfqa_core.extraction.text.words import Hyphenation
 
 
 @pytest.mark.parametrize(

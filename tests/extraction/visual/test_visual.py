@@ -12,7 +12,7 @@ import pytest
 from pdfqa_core.extraction import extractors
 from pdfqa_core.extraction.base import ExtractionOptions
 from pdfqa_core.extraction.process.worker import read_document
-from pdfqa_core.extraction.visual.raster import draw as draw_page
+from pdfqa_core.extraction.visual.picture import draw as draw_page
 from pdfqa_core.types import DocumentState
 from tests.extraction.conftest import at
 

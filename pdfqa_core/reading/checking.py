@@ -2,7 +2,7 @@
 
 Words and, where an encoder is passed in, meaning find the quote that matches a sentence best. Whether the passages say
 it is decided by its facts: a number counts only beside the words that it stands beside in the passages, see
-`alignment.py` and `verdicts.py`.
+`alignment.py`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pdfqa_core.types import CheckedSentence, Citation, Hit, Progress, Support
 # ----------------------------------------------------------------------------------------------------
 # Whether a quote says what a sentence says, in languages whose facts are not taken apart as those of English are.
 #
-# The verdicts of `verdicts.py` were fitted on English. Here a sentence counts as said only where the quote has all
+# The verdicts on differences were fitted on English. Here a sentence counts as said only where the quote has all
 # of its words, in the same order, and is negated as often: what is put differently has no tick. In German what is
 # left out is looked at too.
 
@@ -226,7 +226,7 @@ def _compared_otherwise(sentence: str, quote: str) -> bool:
 # ----------------------------------------------------------------------------------------------------
 # Words and their opposites: a sentence that has one where its quote has the other says something else.
 
-# That a sentence has one of these which its quote has not is a sign too: `verdicts.py` was fitted on them.
+# That a sentence has one of these which its quote has not is a sign too: the verdicts were fitted on them.
 _FITTED = (
     ("at least", "at most"), ("up to", "at least"), ("more than", "less than"), ("before", "after"),
     ("increased", "decreased"), ("increase", "decrease"), ("increases", "decreases"), ("rose", "fell"),

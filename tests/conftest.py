@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 from pdfqa_core.errors import StoppedError
@@ -31,6 +32,11 @@ SHARED_DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 def limits_of_owners() -> None:
     """Hold files to the limits of an owner again, where services of a demo were opened before."""
     hold_to(OWNERS)
+
+
+# A busy machine makes no test fail, and few examples are enough of each run.
+hypothesis.settings.register_profile("short", deadline=None, max_examples=30)
+hypothesis.settings.load_profile("short")
 
 
 def pytest_configure() -> None:

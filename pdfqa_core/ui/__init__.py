@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pdfqa_core.ui.page_states  # noqa: F401 - before anything else imports Gradio
+import pdfqa_core.ui.quick_gradio  # noqa: F401 - before anything else imports Gradio
 
 # isort: split
 

@@ -6,9 +6,6 @@ value of each in it, for links into the state of a page, which are not made here
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime
 from types import SimpleNamespace
 from typing import Any
@@ -16,37 +13,6 @@ from typing import Any
 import gradio as gr
 from gradio.routes import App
 from gradio.state_holder import SessionState, StateHolder
-
-# ----------------------------------------------------------------------------------------------------
-# Imports Gradio without the type stubs that it makes of its components at every import, a third of the import's
-# time.
-#
-# Gradio parses the source of each component class and writes a `.pyi` file beside it, which only an editor reads. It
-# leaves out classes that have no file, so its own are said to have none while it is imported.
-
-
-@contextmanager
-def _without_files() -> Iterator[None]:
-    """Have `inspect` say that Gradio's classes come from no file."""
-    known = inspect.getfile
-
-    def getfile(described: Any) -> str:
-        if isinstance(described, type) and described.__module__.startswith("gradio."):
-            raise OSError(f"{described.__name__} is left without a type stub")
-        return known(described)
-
-    inspect.getfile = getfile  # type: ignore[assignment]  # takes whatever is described
-    try:
-        yield
-    finally:
-        inspect.getfile = known
-
-
-with _without_files():
-    import gradio  # noqa: F401
-
-
-# ----------------------------------------------------------------------------------------------------
 
 CLOSED = 3600.0  # seconds after its last request that a page which was left is remembered: it may come back
 OPEN = 24 * 3600.0  # the same of a page whose browser is still connected, or never said that it left

@@ -89,9 +89,6 @@ def page(browser: Browser, app: App) -> Iterator[Page]:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):
     report = yield
-    if call.when == "call":  # one that passes when it is tried again has not failed
-        others = [name for name in getattr(item.module, "failed_tests", []) if name != item.name]
-        item.module.failed_tests = [*others, item.name] if report.failed else others
     if report.failed and call.when == "call":
         for name, value in getattr(item, "funcargs", {}).items():
             if isinstance(value, App):

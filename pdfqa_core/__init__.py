@@ -5,7 +5,7 @@ Read `types.py` first: it holds every value that the parts pass to each other an
 
 import os
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # How long threads of OpenMP (llama.cpp, torch) spin for each other before they sleep; read when the first of these
 # libraries is loaded. On two cores with another busy process the default (300,000 rounds) writes 2 tokens/s where 500

@@ -8,197 +8,105 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
-
-import httpx
-import pytest
 
 from pdfqa_core.protocols.annotation import CRITERIA
-from pdfqa_core.services import LOCAL_OWNER, Services
+from pdfqa_core.services import Services
 from pdfqa_core.settings import Settings
 from pdfqa_core.study_types import AppliesTo, Criterion, Rating, Role
-from pdfqa_core.ui import build_page, launch
-from tests.serving_fakes import FakeModels
 from tests.storage.conftest import turn
+from tests.ui.calling import Call, Caller, Handler, handlers, serving, value_for
+from tests.ui.serving import ROOT
 
-TIMEOUT = 60  # seconds
-TEMPLATES = Path(__file__).resolve().parents[2] / "pdfqa_core" / "ui" / "templates"
-OTHER_TABS = (
-    "add_folder", "conversations", "documents", "encoder", "evaluate", "evidence", "follow_ups", "found", "hits",
-    "live", "models", "overview", "preview", "reader_switch", "refusal", "train",
-    "transcript", "turn", "work",
-)  # fmt: skip
+TEMPLATES = ROOT / "pdfqa_core" / "ui" / "templates"
 ACTIONS = sorted({
-    found for one in TEMPLATES.glob("*.html") if not one.name.startswith(OTHER_TABS)
-    for found in re.findall(r'data-action="([a-z-]+)"', one.read_text(encoding="utf-8"))
-})  # fmt: skip
-SYSTEM, RECIPE, READER = "zzsystemzz", "zzrecipezz", "zzreaderzz"
+    found for name in ("annotate*", "invite*", "mahueval*", "missed*", "page_view*")
+    for file in TEMPLATES.glob(f"{name}.html")
+    for found in re.findall(r'data-action="([a-z-]+)"', file.read_text(encoding="utf-8"))
+}, key=lambda action: (action.startswith("delete"), action))  # fmt: skip
+TAB = ("annotate", "pq-annotate", "pq-enter")
+ALIKE = ("annotate-bar", "annotate-results", "annotate-dispute")  # they have the handler of `annotate-form`
+SYSTEMS = ("zzsystemzz", "zzrecipezz", "zzreaderzz")
 SAID = {"Ada": "zzadazz", "Ben": "zzbenzz"}
-SYSTEMS = (SYSTEM, RECIPE, READER)
+ITEM = ("zzquestionzz", "zzanswerzz")
 VISITOR, STRANGER = "o" * 43, "s" * 43
 NOTE = Criterion("note", (), (), (), AppliesTo.TURN, "What do you think?")
 
 
-@dataclass
-class Caller:
-    """A page of the app, as its server knows it."""
-
-    url: str
-    config: Mapping[str, Any]
-    session: str
-    known: Mapping[str, str]
-    http: httpx.Client = field(default_factory=lambda: httpx.Client(timeout=TIMEOUT))
-
-    def arrive(self, visitor: str = "", tokens: Any = None, address: str = "") -> str:
-        loading = next(one for one in self.config["dependencies"] if [t[1] for t in one["targets"]] == ["load"])
-        return self.call(loading, [visitor, tokens or {}, [], "", address])
-
-    def call(self, handler: Mapping[str, Any], data: list[Any], **event: Any) -> str:
-        body = {"data": data, "event_data": event, "fn_index": handler["id"], "session_hash": self.session}
-        if not handler["queue"]:
-            return self.kept(self.http.post(f"{self.url}/gradio_api/run/predict", json=body, timeout=TIMEOUT).text)
-        joined = self.http.post(f"{self.url}/gradio_api/queue/join", json=body, timeout=TIMEOUT)
-        received = [joined.text]
-        if joined.status_code == 200:
-            where = {"session_hash": self.session}
-            with self.http.stream("GET", f"{self.url}/gradio_api/queue/data", params=where, timeout=TIMEOUT) as lines:
-                for line in lines.iter_lines():
-                    received.append(line)
-                    if "process_completed" in line or "close_stream" in line:
-                        break
-        return self.kept("\n".join(received))
-
-    def kept(self, answer: str) -> str:
-        """Return an answer with the content of the files that it names."""
-        for path in set(re.findall(r'"path":\s*("[^"]+")', answer)):
-            answer += self.http.get(f"{self.url}/gradio_api/file={json.loads(path)}", timeout=TIMEOUT).text
-        return answer
-
-    def inputs(self, handler: Mapping[str, Any], number: int) -> list[Any]:
-        """Return values for a handler: those that its fields begin with, or what somebody knows of the study."""
-        components = {one["id"]: one for one in self.config["components"]}
-        found = []
-        for place in handler["inputs"]:
-            kind, value = components[place]["type"], components[place]["props"].get("value")
-            texts = kind in ("textbox", "dropdown", "html", "browserstate")
-            if kind == "api":  # of a program: what somebody knows, in the place of what must be given
-                found.append(_given(components[place]["props"]))
-                continue
-            found.append(None if kind == "state" else list(self.known.values())[number] if texts and number else value)
-        return found
-
-    def everything(self, *, actions: bool = True, waiting: bool = True) -> Iterator[tuple[str, str]]:
-        """Call every handler, those of the Annotate tab with every action; yield what each was and said.
-
-        `actions`: as said, else one action is tried; `waiting`: also those of other tabs that wait in a queue, which
-        takes Gradio a while.
-        """
-        inside, components = set(), {one["id"]: one for one in self.config["components"]}
-
-        def collect(node: Mapping[str, Any], within: bool) -> None:
-            within = within or components[node["id"]]["props"].get("elem_id") == "pq-annotate"
-            if within:
-                inside.add(node["id"])
-            for child in node.get("children") or ():
-                collect(child, within)
-
-        for node in self.config["layout"]["children"]:
-            collect(node, False)
-        assert len(inside) > 20
-        for handler in self.config["dependencies"]:
-            if not handler["backend_fn"] or any(event == "load" for _, event in handler["targets"]):
-                continue
-            here = any(block in inside for block, _ in handler["targets"])
-            where = "annotate" if here else "elsewhere"
-            if handler["queue"] and not here and not waiting:
-                continue
-            for number in (0, 1) if here and not handler["queue"] else (0,):
-                yield where, self.call(handler, self.inputs(handler, number), **self.known, action="open")
-            if actions and here and handler["collects_event_data"]:
-                for action in ACTIONS:
-                    yield where, self.call(handler, self.inputs(handler, 0), **self.known, action=action)
-
-
-def _given(props: Mapping[str, Any]) -> Any:
-    kind = (props.get("api_info") or props.get("_api_info") or {}).get("type")
-    if props.get("value") is not None:
-        return props["value"]
-    return {"string": "zzquestionzz 0?", "integer": 1, "array": [], "object": {}}.get(str(kind))
-
-
-def rated(services: Services, owner: str) -> tuple[str, dict[str, str], dict[str, str]]:
-    """Make a study that two of three have rated; return its id, what is known of it, and a link for each."""
-    store = services._store
+def rated(services: Services) -> dict[str, str]:
+    """Make a study that two of three have rated; return the link of each, and what else is known of it."""
+    store, owner = services._store, f"visitor-{VISITOR}"
     conversation = store.conversations.create(owner, "Heat pump")
     for number in range(2):
         asked = turn(f"t{number}", "A passage.", question=f"zzquestionzz {number}?")
-        answer = replace(asked.answer, text="zzanswerzz", model=SYSTEM, settings_fingerprint=RECIPE, reader=READER)
+        model, recipe, reader = SYSTEMS
+        answer = replace(asked.answer, text="zzanswerzz", model=model, settings_fingerprint=recipe, reader=reader)
         store.conversations.append_turn(owner, conversation.id, replace(asked, answer=answer))
     study = store.studies.create(owner, "Pilot", [conversation.id], 1)
     store.study_changes.change(owner, study.id, criteria=(*CRITERIA, NOTE))
     links = {name: services.invitations.invite(owner, study.id, name) for name in ("Ada", "Ben", "Zoë")}
     links["Eve"] = services.invitations.invite(owner, study.id, "Eve", Role.VIEWER)
     for name, word in SAID.items():
-        for turn_id in study.turn_ids:
-            given = {(turn_id, "intent"): "boolean", (turn_id, "answer"): "1", (f"{turn_id}#1", "passage"): "0",
-                     (turn_id, "note"): word}  # fmt: skip
+        for key in study.turn_ids:
+            said = {(key, "intent"): "boolean", (key, "answer"): "1", (f"{key}#1", "passage"): "0", (key, "note"): word}
             store.studies.save_ratings([
                 Rating(study.id, item, name, criterion, value, word, 1.0, datetime.now(UTC))
-                for (item, criterion), value in given.items()
+                for (item, criterion), value in said.items()
             ])  # fmt: skip
-    known = {
-        "study": study.id, "turn": "t0", "item": "t0", "criterion": "answer", "value": "1", "name": "Nobody",
-        "conversation": conversation.id, "document": "d" * 64, "rank": "1", "number": "1", "id": study.id,
-    }  # fmt: skip
-    return study.id, known, links
+    return {**links, "study": study.id, "conversation": conversation.id}
 
 
-@pytest.mark.parametrize(
-    "demo", [pytest.param(True, id="demo"), pytest.param(False, id="local", marks=pytest.mark.slow)]
-)
-def test_no_handler_tells_anybody_too_early(tmp_path, demo):
+def arrive(caller: Caller, known: Sequence[Handler], visitor: str, address: str) -> str:
+    """Open the page by an address; return what it answers."""
+    (first,) = [one for one in known if one.causes == (("", "load"),) and one.inputs
+                and one.inputs[0]["type"] == "browserstate"]  # fmt: skip
+    values = (visitor, {}, [], "", address, *[None] * (len(first.inputs) - 5))
+    return next(caller.answers([Call(first, values)]))[1].text
+
+
+def calls(known: Sequence[Handler], ids: dict[str, str], *, actions: bool, elsewhere: bool) -> Iterator[Call]:
+    """Yield calls of the handlers of the Annotate tab, with all of its `actions`, and of those `elsewhere`."""
+    click = {"study": ids["study"], "id": ids["study"], "conversation": ids["conversation"], "turn": "t0", "item": "t0",
+             "criterion": "answer", "value": "1", "name": "Nobody", "document": "d" * 64, "rank": "1",
+             "number": "1"}  # fmt: skip
+    for action in ("open", *(ACTIONS if actions else ())):
+        for one in known:
+            here = any(name.startswith(TAB) for name, _ in one.causes)
+            again = one.clicks and not one.queued and not any(name in ALIKE for name, _ in one.causes)
+            if (here and (again or action == "open")) or (elsewhere and action == "open" and not one.queued):
+                values = [ids["study"] if place["props"].get("elem_id") == "annotate-study" else value_for(place)
+                          for place in one.inputs]  # fmt: skip
+                yield Call(one, tuple(values), {**click, "action": action})
+
+
+def test_no_handler_tells_anybody_too_early(tmp_path: Path) -> None:
     assert len(ACTIONS) > 10
-    owner = f"visitor-{VISITOR}" if demo else LOCAL_OWNER
-    with Services.open(tmp_path / "w", Settings().changed("server", demo=demo), FakeModels()) as services:
-        study_id, known, links = rated(services, owner)
-        page = build_page(services)
-        url = launch(page, services, port=0).rstrip("/")
-        config = httpx.get(f"{url}/config", timeout=TIMEOUT).json()
-        try:
-            pages = {name: Caller(url, config, f"page-{name}", known) for name in (*links, "used", "never", "stranger")}
-            del pages["Zoë"]
-            for name in ("Ada", "Ben", "Eve"):
-                said = pages[name].arrive(address=links[name])
-                assert "data-invited" in said
-                assert name in said
-            assert "used before" in pages["used"].arrive(address=links["Ada"])
-            pages["stranger"].arrive(STRANGER, address="" if demo else f"?study={study_id}&invite=wrong")
-            if not demo:  # a page that never said who it is belongs to whoever sits at the computer
-                pages = {name: pages[name] for name in ("Ben", "used")}
-            for name, caller in pages.items():
-                forbidden = [*SYSTEMS, *(word for rater, word in SAID.items() if rater != name)]
-                if name in ("used", "never", "stranger"):
-                    forbidden += ["zzquestionzz", "zzanswerzz"]
-                seen = 0
-                for where, answer in caller.everything(
-                    actions=name in ("Ben", "Eve", "stranger"), waiting=demo and name in ("Ben", "stranger")
-                ):
-                    leaked = [word for word in forbidden if word in answer]
-                    assert not leaked, f"{name} got {leaked} ({where}): {answer[:2000]}"
-                    seen += "zzquestionzz" in answer
-                assert seen or name not in ("Ada", "Ben"), f"{name} saw nothing to rate, so nothing was tried"
-            mine = Caller(url, config, "page-owner", known)
-            mine.arrive(VISITOR, address=f"?tab=annotate&study={study_id}")
-            for where, answer in mine.everything(actions=demo, waiting=demo):
-                forbidden = [*SAID.values(), *(SYSTEMS if where == "annotate" else ())]
-                leaked = [word for word in forbidden if word in answer]
-                assert not leaked, f"the owner got {leaked} ({where}): {answer[:2000]}"
-            for path in ("/", "/config", "/gradio_api/info", "/gradio_api/openapi.json"):
-                text = httpx.get(f"{url}{path}", timeout=TIMEOUT).text
-                assert not any(word in text for word in (*SYSTEMS, *SAID.values(), "zzquestionzz"))
-        finally:
-            page.close(verbose=False)
+    ids: dict[str, str] = {}
+    settings = Settings().changed("server", demo=True, per_minute=1_000_000)
+    with serving(tmp_path, settings, prepare=lambda services: ids.update(rated(services))) as here:
+        people = {name: Caller(here.url, f"page-{name}") for name in (*SAID, "Eve", "used", "stranger", "owner")}
+        known = handlers(people["Ada"].http.get("/config").json())
+        for name in (*SAID, "Eve"):
+            assert "data-invited" in arrive(people[name], known, "", ids[name])
+        assert "used before" in arrive(people["used"], known, "", ids["Ada"])
+        arrive(people["owner"], known, VISITOR, f"?tab=annotate&study={ids['study']}")
+        arrive(people["stranger"], known, STRANGER, f"?study={ids['study']}&invite=wrong")
+        for name, caller in people.items():
+            forbidden = [*SYSTEMS, *(word for rater, word in SAID.items() if rater != name)]
+            forbidden += ITEM if name in ("used", "stranger") else ()
+            said = ""
+            asked = calls(known, ids, actions=name in ("Ben", "owner"), elsewhere=name == "Ben")
+            for call, answer in caller.answers(asked):
+                text = answer.text
+                for path in set(re.findall(r'"path":\s*("[^"]+")', text)):
+                    text += caller.http.get(f"/gradio_api/file={json.loads(path)}").text
+                leaked = [word for word in forbidden if word in text]
+                assert not leaked, f"{name} got {leaked} of {call.handler} {call.click}: {text[:2000]}"
+                said += text
+            assert name not in SAID or ITEM[0] in said, f"{name} saw nothing to rate, so nothing was tried"
+        for path in ("/", "/config", "/gradio_api/info", "/gradio_api/openapi.json"):
+            text = people["Ben"].http.get(path).text
+            assert not any(word in text for word in (*SYSTEMS, *SAID.values(), *ITEM))

@@ -1,4 +1,4 @@
-"""Sliding windows: passages of one size whose beginnings lie `step` apart, so that neighbours overlap."""
+"""The chunkers (paragraphs, snippets of sentences, windows of words) and the headings above passages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Progress of a command on standard error: one line that changes on a terminal, nothing elsewhere."""
+"""What every command does at the terminal: Ctrl-C, logs and progress."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rewriting by the language model, guarded: what it writes, else the concatenation rewriter's."""
+"""The rewriters: from a follow-up to what is searched for."""
 
 from __future__ import annotations
 

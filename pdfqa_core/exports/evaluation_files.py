@@ -1,7 +1,4 @@
-"""Synthetic questions as files that evaluations read: JSON lines with document, page and quote, or a BEIR folder.
-
-BEIR (Thakur et al. 2021): corpus.jsonl, queries.jsonl and qrels/test.tsv, whose line is query, document, relevance.
-"""
+"""Files for other programs: JSON lines, TREC runs and judgements, questions as BEIR."""
 
 from __future__ import annotations
 

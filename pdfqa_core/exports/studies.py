@@ -1,4 +1,4 @@
-"""A study as a ZIP that another workspace takes: all that was rated and said, exactly, kept pages, and a table."""
+"""What leaves a study: ratings, results, and the whole of it as a ZIP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DR: what ASQA ranks systems by, from the means of ROUGE-L and Disambig-F1 over the whole set."""
+"""The measures of ASQA: STR-EM, Disambig-F1 and DR."""
 
 from __future__ import annotations
 

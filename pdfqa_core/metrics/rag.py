@@ -1,4 +1,4 @@
-"""Claims that were judged one by one: precision, recall and faithfulness from entailment labels. Source: RAGChecker."""
+"""The measures of retrieval-augmented answers: citations, insufficient context, claims."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""A named entity recogniser: the names in a text, for Disambig-F1 in mode `entities`.
-
-Any transformers model with a token classification head works; labels as in CoNLL ("B-PER", "I-PER", "O") or without
-prefix. rageval names a RoBERTa.
-"""
+"""The models that measures use: entailment, spans, token vectors, names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Accuracy: the share of answers that a person judged to be correct."""
+"""Short answers against references: exact match, token F1 and recall, HotpotQA's rules, accuracy."""
 
 from __future__ import annotations
 
@@ -31,27 +31,6 @@ def normalise_answer(text: str) -> str:
 def answer_tokens(text: str) -> list[str]:
     """Return the words of the normalised answer."""
     return normalise_answer(text).split()
-
-
-# ----------------------------------------------------------------------------------------------------
-# Exact match: whether prediction and reference are the same after normalisation.
-
-
-@measure(
-    "answer_em",
-    "Answer EM",
-    "1 if the normalised prediction equals a normalised reference, else 0",
-    "Rajpurkar et al. 2016 (SQuAD)",
-)
-def exact_match(prediction: str, references: Sequence[str]) -> float | None:
-    """Return 1.0 if the prediction equals one of the references after normalisation, else 0.0.
-
-    Two empty texts are equal. None without references.
-    """
-    if not references:
-        return None
-    wanted = normalise_answer(prediction)
-    return float(any(normalise_answer(reference) == wanted for reference in references))
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -101,6 +80,27 @@ def token_overlap(prediction: str, reference: str) -> Overlap:
 def token_f1(prediction: str, references: Sequence[str]) -> float | None:
     """Return the F1 (0..1) of the reference that fits best; None without references."""
     return max((token_overlap(prediction, reference).f1 for reference in references), default=None)
+
+
+# ----------------------------------------------------------------------------------------------------
+# Exact match: whether prediction and reference are the same after normalisation.
+
+
+@measure(
+    "answer_em",
+    "Answer EM",
+    "1 if the normalised prediction equals a normalised reference, else 0",
+    "Rajpurkar et al. 2016 (SQuAD)",
+)
+def exact_match(prediction: str, references: Sequence[str]) -> float | None:
+    """Return 1.0 if the prediction equals one of the references after normalisation, else 0.0.
+
+    Two empty texts are equal. None without references.
+    """
+    if not references:
+        return None
+    wanted = normalise_answer(prediction)
+    return float(any(normalise_answer(reference) == wanted for reference in references))
 
 
 # ----------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What a run predicted as files that `pdfqa evaluate answers` scores again, with the same numbers."""
+"""Runs as files, copies of runs, and runs beside each other or as items of a study."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions to begin with: accepted ones, then what a document's own headings ask, or name, and its pages answer."""
+"""Questions that are offered: first ones about a document, and those that go on from an answer."""
 
 from __future__ import annotations
 

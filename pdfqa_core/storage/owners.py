@@ -10,7 +10,6 @@ from sqlalchemy import Connection, Select, Table, delete, func, select, union_al
 from pdfqa_core.errors import UsageError
 from pdfqa_core.storage import collections as stored_collections
 from pdfqa_core.storage import documents as stored_documents
-from pdfqa_core.storage import runs as stored_evaluations
 from pdfqa_core.storage import runs as stored_runs
 from pdfqa_core.storage import studies as stored_studies
 from pdfqa_core.storage import versions as stored_versions
@@ -126,7 +125,7 @@ def _changes(table: Table, moment: str, part_of: Table | None = None) -> Select[
 
 def _remove(connection: Connection, owner: str) -> None:
     stored_studies.remove_all(connection, owner)
-    stored_evaluations.remove_all(connection, owner)
+    stored_runs.remove_evaluations(connection, owner)
     stored_runs.remove_all(connection, owner)
     connection.execute(delete(conversations).where(conversations.c.owner == owner))
     connection.execute(delete(preferences).where(preferences.c.owner == owner))

@@ -1,4 +1,4 @@
-"""Questions as JSON lines, or as one JSON list."""
+"""The forms of files with gold answers, one reader each; that of any JSON comes last."""
 
 from __future__ import annotations
 

@@ -25,6 +25,10 @@ from pdfqa_core.types import Block, Box, Line, Page, Progress
 from tests.postgres import Postgres, serving
 
 SQLITE, POSTGRESQL = "sqlite", "postgresql"
+LONGEST = frozenset({  # files of tests that take over a minute each
+    "test_axe", "test_every_endpoint", "test_onnx_graph", "test_serving_safely", "test_study", "test_three_at_once",
+    "test_two_processes", "test_whole_job",
+})  # fmt: skip
 SHARED_DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 
 
@@ -45,8 +49,8 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the page, whose files take longest: one that is begun last would keep one process alone busy."""
-    items.sort(key=lambda item: "ui" not in item.path.parts)
+    """Begin with what takes longest, then the page: a file that is begun last would keep one process alone busy."""
+    items.sort(key=lambda item: (item.path.stem not in LONGEST, "ui" not in item.path.parts))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

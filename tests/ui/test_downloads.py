@@ -10,14 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from pdfqa_core.ui import (
-    downloads,
-)
+from pdfqa_core.ui import downloads
 from pdfqa_core.whole_files import temporary_prefix
 
 WRITTEN = """
-from pdfqa_core.ui import downloads, temporary
-print(oct(temporary.folder().stat().st_mode & 0o777), downloads.write("a.csv", b"x"))
+from pdfqa_core.ui import downloads
+print(oct(downloads.folder().stat().st_mode & 0o777), downloads.write("a.csv", b"x"))
 """
 
 

@@ -20,9 +20,9 @@ from pdfqa_core.exports.table import html_page
 from pdfqa_core.reading.citations import with_markers
 from pdfqa_core.reading.outcomes import (
     CAUTION,
-    IN_WORDS,
     MAY_STAND,
     OR_HERE,
+    lead_of,
     lines_of,
     notes_below,
     nothing_words,
@@ -176,7 +176,7 @@ def around(answer: Answer, names: Names) -> tuple[list[str], list[str]]:
     quoted = [f"{note.quoted} ({note.place})" for note in lines_notes(answer, names)]
     if answer.outcome is Outcome.PERHAPS:
         before = [f"{lead} {lines}" for lead, lines in zip((MAY_STAND, OR_HERE), quoted, strict=False)]
-        return [*before, *([IN_WORDS] if before and own_words(answer) else [])], [CAUTION]
+        return [*before, *([lead_of(answer)] if before and own_words(answer) else [])], [CAUTION]
     return [], [f"Closest: {lines}" for lines in quoted[:1]]
 
 

@@ -47,7 +47,7 @@ def declines(reply: str) -> bool:
 
 MAY_STAND = "It may stand here:"
 OR_HERE = "Or here:"
-IN_WORDS = "In the model's words:"
+IN_WORDS, MORE_QUOTES = "In the model's words:", "More quotes:"
 CAUTION = "Not sure that this answers the question: read the lines before you rely on it."
 _REASONS = (CONFIDENCE, DECLINED)
 
@@ -59,6 +59,11 @@ def lines_of(answer: Answer) -> tuple[Citation, ...]:
     """
     found = () if answer.outcome is Outcome.ANSWER else (answer.nearest, answer.second)
     return tuple(one for one in found if one is not None)
+
+
+def lead_of(answer: Answer) -> str:
+    """Return what leads from the lines to the text: a model's words, or quotes."""
+    return IN_WORDS if answer.model else MORE_QUOTES
 
 
 def own_words(answer: Answer) -> str:

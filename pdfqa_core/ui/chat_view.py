@@ -22,9 +22,9 @@ from pdfqa_core.exports.conversations import (
 )
 from pdfqa_core.reading.outcomes import (
     CAUTION,
-    IN_WORDS,
     MAY_STAND,
     OR_HERE,
+    lead_of,
     notes_below,
     nothing_words,
     own_words,
@@ -97,7 +97,7 @@ class TurnView:
     look at. `below` are the notes that come last.
     """
 
-    words: ClassVar = (IN_WORDS, CAUTION)
+    caution: ClassVar = CAUTION
     turn: Turn
     parts: tuple[AnswerPart, ...]
     lines: tuple[tuple[str, int, str, str], ...] = ()
@@ -109,6 +109,11 @@ class TurnView:
     facts: tuple[str, ...] = ()
     plain: str = ""
     markdown: str = ""
+
+    @property
+    def lead(self) -> str:
+        """What leads from the lines to the text."""
+        return lead_of(self.turn.answer)
 
 
 @dataclass(frozen=True, slots=True)

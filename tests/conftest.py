@@ -49,8 +49,8 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes longest, then the page: a file that is begun last would keep one process alone busy."""
-    items.sort(key=lambda item: (item.path.stem not in LONGEST, "ui" not in item.path.parts))
+    """Begin with what takes longest: a file that is begun last would keep one process alone busy."""
+    items.sort(key=lambda item: item.path.stem not in LONGEST)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

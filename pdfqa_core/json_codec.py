@@ -73,6 +73,7 @@ def decode_page(content: bytes) -> Page:
 
 
 # ----------------------------------------------------------------------------------------------------
+# Frozen dataclasses to JSON and back, exactly: `decode(T, encode(value)) == value`.
 
 T = TypeVar("T")
 _UNCLEAN = re.compile(r"\\u(?:[dD][89a-fA-F]|0000)")

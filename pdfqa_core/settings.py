@@ -61,6 +61,7 @@ def setting(default: Any, description: str, looks: Looks | None = None, **limits
 
 
 # ----------------------------------------------------------------------------------------------------
+# All settings as data: one frozen pydantic model per part. Builds nothing and reads nothing but what it is given.
 
 BY_MODEL = "auto"  # the reader that suits the language model
 

@@ -64,6 +64,7 @@ class TimeLeft:
 
 
 # ----------------------------------------------------------------------------------------------------
+# Stop signals, and the text of a language model's stream where nothing else of it is wanted.
 
 T = TypeVar("T")
 

@@ -65,6 +65,7 @@ class Pieces:
 
 
 # ----------------------------------------------------------------------------------------------------
+# Pure text helpers that several parts share: sentences, words, index terms. Offsets are in characters.
 
 # Between the texts of two spans of a passage: a blank line, so that no sentence (and no quote) crosses two spans.
 JOINER = "\n\n"

@@ -80,6 +80,7 @@ def keeping(what: str, kept: str) -> Iterator[None]:
 
 
 # ----------------------------------------------------------------------------------------------------
+# Files that are either whole or not there: atomic writing, hashing, names, and what reading a damaged one raises.
 
 HELD = os.name == "nt"
 """Whether the system neither deletes nor replaces a file that a program has open."""

@@ -64,14 +64,14 @@ def is_aside(heading: str) -> bool:
 
 
 def abstract(pages: Sequence[Page], language: str = ENGLISH) -> Section | None:
-    """Return the section in the first third of a document that sums it up; None where there is none."""
+    """Return the section in the first third of a document that sums it up, or None."""
     first = max((page.number for page in pages), default=0) / 3
     found = (one for one in sections(pages, language) if _ABSTRACT.match(one.heading) and _says(one))
     return next((one for one in found if one.pieces[0].page.number <= max(2, first)), None)
 
 
 def conclusion(pages: Sequence[Page], language: str = ENGLISH) -> Section | None:
-    """Return the last section in the second half of a document that concludes it; None where there is none.
+    """Return the last section in the second half of a document that concludes it, or None.
 
     Where there are several, each concludes its chapter, unless it is one of the top sections.
     """
@@ -153,6 +153,7 @@ def _says(section: Section) -> bool:
 
 
 # ----------------------------------------------------------------------------------------------------
+# The running text of a document as one stream of atoms (words, or the words' parts), across page borders.
 
 # A run of characters without white space that is longer than this counts as several words.
 LONGEST_WORD = 100

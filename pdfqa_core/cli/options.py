@@ -68,6 +68,7 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 # ----------------------------------------------------------------------------------------------------
+# Options that commands share. Settings become options of the same name, with their defaults and descriptions.
 
 
 def add_common(parser: argparse.ArgumentParser) -> None:

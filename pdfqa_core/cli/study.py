@@ -560,6 +560,7 @@ def overlap_lines(overlap: Overlap) -> list[str]:
 
 
 # ----------------------------------------------------------------------------------------------------
+# `pdfqa study`: what the people who rated a study found, as tables, charts and files.
 
 _HELP = {
     "results": "accuracy and HR@k by turn, intent and conversation",

@@ -91,6 +91,7 @@ def _pages(one: SyntheticQuestion) -> str:
 
 
 # ----------------------------------------------------------------------------------------------------
+# `pdfqa synthesize`: questions made of the documents' passages, to measure and to train retrievers with.
 
 FORMS = ("jsonl", "beir")
 LIVING = (Outcome.NEW, Outcome.ACCEPTED)

@@ -227,6 +227,7 @@ def _estimate(found: Estimate) -> str:
 
 
 # ----------------------------------------------------------------------------------------------------
+# Agreement of annotators as a table, for a paper (LaTeX, Markdown), and as one HTML file that needs no other.
 
 COLUMNS = {
     "criterion": TEXT, "annotators": TEXT, "statistic": TEXT, "value": NUMBER, "low": NUMBER, "high": NUMBER,

@@ -138,6 +138,7 @@ def _for_page(svg: str, prefix: str, title: str) -> str:
 
 
 # ----------------------------------------------------------------------------------------------------
+# The figure of an evaluation in six panels: two groups of means, two distributions, a heatmap, a profile.
 
 MOST_SYSTEMS = 6
 _SECOND = ("citation", "sp_", "joint", "disambig", "str_em", "dr", "insufficient", "refusal")  # of the second panel

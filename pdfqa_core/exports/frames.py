@@ -104,6 +104,7 @@ def filename_of(document_id: str, documents: Mapping[str, Document]) -> str:
 
 
 # ----------------------------------------------------------------------------------------------------
+# Tables that leave the program: pandas frames, and one writer per format for all of them.
 
 # Kinds of columns, as pandas names them.
 TEXT, NUMBER, COUNT, TRUTH, MOMENT = "string", "Float64", "Int64", "boolean", "datetime64[us, UTC]"

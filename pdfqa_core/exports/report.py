@@ -353,6 +353,7 @@ def _plain(text: str) -> str:
 
 
 # ----------------------------------------------------------------------------------------------------
+# An evaluation as one HTML file that needs nothing else: tables, figure, every item, settings and versions.
 
 MOST_ROWS = 2_000
 _TITLES = {"answers": "Answers", "asqa": "ASQA", "hotpotqa": "HotpotQA", "entailment": "Entailment"}

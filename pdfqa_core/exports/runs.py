@@ -584,6 +584,7 @@ def _number(data: Mapping[str, Any], key: str, where: str) -> float | None:
 
 
 # ----------------------------------------------------------------------------------------------------
+# A run as JSON: the results of its evaluation, with what was answered, and the scores by turn and type.
 
 Groups = Mapping[str, Sequence[ItemGroup]]  # by what the items are grouped
 

@@ -36,6 +36,7 @@ def _environment() -> Environment:
 
 
 # ----------------------------------------------------------------------------------------------------
+# The table that compares systems, as lines for a terminal; what measures are called in tables.
 
 _LISTED = 8  # items of a list of wins or losses
 _SHORT = {

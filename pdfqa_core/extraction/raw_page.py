@@ -41,6 +41,7 @@ def merged(stretches: Iterable[tuple[N, N]], gap: float = 0.0) -> list[tuple[N, 
 
 
 # ----------------------------------------------------------------------------------------------------
+# What a strategy finds on a page before its layout is known: printed lines, tables, and facts about the page.
 
 ASCENT, DESCENT = 0.76, 0.22  # of the font size: how far a line's box reaches from its baseline
 _LETTER = (612.0, 792.0)  # points

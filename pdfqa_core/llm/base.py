@@ -118,6 +118,7 @@ def shares_of_first_tokens(choices: Sequence[str], tokens: Sequence[tuple[str, f
 
 
 # ----------------------------------------------------------------------------------------------------
+# What an engine is, and the registry of engines.
 
 
 class Engine(LLM, Protocol):

@@ -508,6 +508,7 @@ def _complaint(log: Path, package: str) -> str:
 
 
 # ----------------------------------------------------------------------------------------------------
+# Model files onto this disk: resumed after an interruption, stopped within a second, checked, from several sources.
 
 POLL = 0.1  # seconds between two looks at the stop signal
 

@@ -82,6 +82,7 @@ class TicketLock:
 
 
 # ----------------------------------------------------------------------------------------------------
+# The local engine: a GGUF model run by llama.cpp in this process, one stream at a time.
 
 POLL = 0.05  # seconds between two looks at a stop signal
 

@@ -100,6 +100,7 @@ def _interval(mean: float, error: float) -> tuple[float, float]:
 
 
 # ----------------------------------------------------------------------------------------------------
+# How far an automatic measure says what people say of the same answers: which of them can be trusted on these items.
 
 RESAMPLES = 2_000
 FOLDS = 5

@@ -96,6 +96,7 @@ def _asked_for_pronouns(originals: tuple[str, ...], llm: LLM, stop: StopSignal |
 
 
 # ----------------------------------------------------------------------------------------------------
+# Entailment: how much of an answer follows from its context and from the gold answer, and how much of that from it.
 
 NAMES = ("entailment_context_answer", "entailment_gold_answer", "entailment_answer_gold", "entailment_f1")
 

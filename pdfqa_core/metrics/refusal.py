@@ -83,6 +83,7 @@ def _joined(parts: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 # ----------------------------------------------------------------------------------------------------
+# Whether an answer is a refusal: it says that information is missing, or declines to answer.
 
 FIRST_SEGMENTS = 3
 PROMPT = (

@@ -83,6 +83,7 @@ def bleu_1(prediction: str, references: Sequence[str], *, brevity_penalty: bool 
 
 
 # ----------------------------------------------------------------------------------------------------
+# ROUGE-L: the longest common subsequence of words; ROUGE-Lsum: its union over sentences.
 
 
 def rouge_l_overlap(prediction: str, reference: str, *, beta: float = 1.0, stemming: bool = False) -> Overlap:

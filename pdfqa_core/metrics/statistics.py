@@ -105,6 +105,7 @@ def exact_interval(value: float, n: int) -> Interval:
 
 
 # ----------------------------------------------------------------------------------------------------
+# Means with intervals, and differences between two systems on the same items.
 
 RESAMPLES = 9_999
 LARGE = 2_000  # items; from here on the mean is as good as normal, and resampling would take minutes

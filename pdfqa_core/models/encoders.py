@@ -102,6 +102,7 @@ class ClusterEncoder(Encoder):
 
 
 # ----------------------------------------------------------------------------------------------------
+# Encoders and re-rankers by name, made once and shared by all.
 
 _log = logging.getLogger(__name__)
 

@@ -241,6 +241,7 @@ class EncoderFiles:
 
 
 # ----------------------------------------------------------------------------------------------------
+# The model files: those of the catalogue, those added by path, and what was chosen among them.
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,6 +165,7 @@ class CurrentLLM:
 
 
 # ----------------------------------------------------------------------------------------------------
+# The language model of this process: which one answers, its state, and replacing it.
 
 # Settings that make another engine; the others (sampling, longest answer) hold from the next answer on.
 ENGINE_FIELDS = (

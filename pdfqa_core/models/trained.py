@@ -54,6 +54,7 @@ def _card(path_or_name: str) -> Path | None:
 
 
 # ----------------------------------------------------------------------------------------------------
+# Models that were trained here: they lie beside the encoders of the catalogue, each in a folder of its name.
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
 SETTING = {True: "embedding_model", False: "late_model"}  # by whether it is a bi-encoder

@@ -37,6 +37,7 @@ def read_pairs(path: Path) -> tuple[tuple[str, str], ...]:
 
 
 # ----------------------------------------------------------------------------------------------------
+# Answers and gold answers from JSON files, matched with each other.
 
 _ANSWERS = ("answer", "prediction", "answers", "references", "truth")
 _LONGEST_PHRASE = 80  # characters with punctuation and white space around "insufficient context"

@@ -41,6 +41,7 @@ def template() -> bytes:
 
 
 # ----------------------------------------------------------------------------------------------------
+# How well systems find the gold places: every question through every system, scored by the same gold.
 
 DEPTH = 100
 MEASURES = ("HR@1", "HR@3", "HR@5", "HR@10", "MRR", "R@5", "R@10", "nDCG@10")

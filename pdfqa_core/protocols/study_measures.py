@@ -293,6 +293,7 @@ def _judged(
 
 
 # ----------------------------------------------------------------------------------------------------
+# Automatic measures of the answers in a study, beside what people say of them.
 
 Scores = Mapping[str, Mapping[str, float | None]]  # by measure and turn id
 OWN = {

@@ -84,6 +84,8 @@ def refusal_curves(refusal: str) -> tuple[RefusalCurve, ...]:
 
 
 # ----------------------------------------------------------------------------------------------------
+# Whether the passages answer a question at all, judged before anything is written: by the search, the model, or
+# both.
 
 RETRIEVAL, MODEL, COMBINED = "retrieval", "model", "combined"
 AGREED = "answer"  # names the signal of the model's yes to the answer

@@ -477,6 +477,7 @@ def agreement(found: Signs) -> float:
 
 
 # ----------------------------------------------------------------------------------------------------
+# Whether the passages say what an answer says: each of its sentences is compared with theirs.
 
 # By benchmarks/verdicts.py: at most 5 % of the sentences with a swapped fact are SUPPORTED. PARTLY: few of those
 # sentences that no passage says.

@@ -58,6 +58,7 @@ def relevance(
 
 
 # ----------------------------------------------------------------------------------------------------
+# Which sentences of the hits go into a prompt, and which lines are quoted: those that fit the question best.
 
 GAP = " … "  # stands for sentences that were left out
 LONGEST_LINES = 60  # words of a piece that is quoted

@@ -17,7 +17,7 @@ from pdfqa_core.types import Answer, CheckedSentence, Citation, Done, Event, Hit
 # ----------------------------------------------------------------------------------------------------
 # One sentence of the evidence: the one that says best what was selected in an answer, or is nearest to a question.
 
-LEAST = 0.3  # score (0..1) below which no sentence is said to match
+LEAST = 0.3  # score (0..1) from which a sentence matches
 
 
 def best_sentence(text: str, hits: Sequence[Hit], meaning: Meaning | None = None) -> Citation | None:
@@ -74,6 +74,7 @@ class QuotedAnswer:
 
 
 # ----------------------------------------------------------------------------------------------------
+# The extractive reader: the sentences of the hits that fit the question best, word for word. Needs no model.
 
 
 @readers.register("extractive", "the best sentences, word for word")

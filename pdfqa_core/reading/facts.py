@@ -121,6 +121,7 @@ def _value(match: re.Match[str]) -> float:
 
 
 # ----------------------------------------------------------------------------------------------------
+# The facts of a text that could be exchanged for others: numbers, ordinals, dates and names, each with its kind.
 
 Kind = Literal["number", "percent", "money", "ordinal", "date", "name"]
 

@@ -33,7 +33,7 @@ from pdfqa_core.text import sentences, terms
 from pdfqa_core.types import Answer, Done, Event, Hit, Progress, Token
 
 # ----------------------------------------------------------------------------------------------------
-# Having a language model write, while whoever waits is told how far it is and shown its words.
+# A language model writes; whoever waits sees how far it is, and its words.
 #
 # A text that begins to repeat itself ends there, and citation markers that the model writes itself are held back.
 
@@ -184,6 +184,7 @@ class ClosedBookReader:
 
 
 # ----------------------------------------------------------------------------------------------------
+# The generative reader: the best sentences and the question go to a language model, what it writes is checked.
 
 
 @readers.register("generative", "the language model writes")

@@ -58,6 +58,7 @@ class Meaning:
 
 
 # ----------------------------------------------------------------------------------------------------
+# How well a sentence of an answer matches the sentences of passages, by their words and by their meaning.
 
 LONGEST_QUOTE = 2  # adjacent sentences of a passage that may support one sentence of an answer together
 MEANING_WEIGHT = 0.5  # share of the meaning in a score

@@ -44,6 +44,7 @@ def declines(reply: str) -> bool:
 
 
 # ----------------------------------------------------------------------------------------------------
+# What stands around an answer's text, or in its place, by what came of the question: the same words everywhere.
 
 MAY_STAND = "It may stand here:"
 OR_HERE = "Or here:"

@@ -27,6 +27,7 @@ INSUFFICIENT_CONTEXT = "Insufficient context."
 
 
 # ----------------------------------------------------------------------------------------------------
+# The prompts as named constants. Each is checked when the module is imported: its placeholders are those it names.
 
 
 class Prompt:

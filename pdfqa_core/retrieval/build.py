@@ -58,6 +58,7 @@ def _forget(root: Path, stem: str) -> None:
 
 
 # ----------------------------------------------------------------------------------------------------
+# A retriever as settings describe it: its parameters, its models, a re-ranker and the choice of evidence on top.
 
 ALL_PASSAGES = "none"
 TOKEN_ENCODER, FIRST = "token_encoder", "first"  # parameters of retrievers that are made of settings

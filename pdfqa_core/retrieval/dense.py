@@ -99,6 +99,7 @@ def query_vector(encoder: TextEncoder, query: Query, dimension: int) -> Vectors:
 
 
 # ----------------------------------------------------------------------------------------------------
+# Dense retrieval: the cosine of question and passage vectors, exact or, in large indexes, approximate.
 
 
 @dataclass(frozen=True, eq=False)

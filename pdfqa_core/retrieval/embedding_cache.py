@@ -54,6 +54,8 @@ class Once:
 
 
 # ----------------------------------------------------------------------------------------------------
+# Vectors by text: what a model has encoded once is not encoded again, also after an interruption or by a new
+# chunker.
 
 Known: TypeAlias = dict[bytes, Vectors]
 

@@ -128,6 +128,7 @@ class ReciprocalRankFusion(BothLists):
 
 
 # ----------------------------------------------------------------------------------------------------
+# The LaPraDoR product: semantic similarity times BM25.
 
 
 @retrievers.register("hybrid", "meaning times matching words (LaPraDoR)")

@@ -118,6 +118,7 @@ def best_matching(scores: Floats, matched: Mask, k: int, rows: Ints) -> Ints:
 
 
 # ----------------------------------------------------------------------------------------------------
+# An index of passages: loaded from disk if it is complete there, else built.
 
 T = TypeVar("T")
 PassageProvider = Callable[[], Sequence[Passage]]

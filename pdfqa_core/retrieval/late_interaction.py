@@ -349,6 +349,7 @@ def forget_tokens(index_folder: Path, stem: str) -> None:
 
 
 # ----------------------------------------------------------------------------------------------------
+# Late interaction: every token of the question looks for its best match among the tokens of the passage.
 
 
 @retrievers.register("late_interaction", "compares every word's meaning; takes most time and disk (ColBERT)")

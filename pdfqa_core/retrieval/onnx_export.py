@@ -134,6 +134,7 @@ def _factors(reached: Floats, matrix: Floats) -> Floats:
 
 
 # ----------------------------------------------------------------------------------------------------
+# Makes the ONNX graphs of an encoder, tries them against torch and notes which is best here.
 
 LEAST = {EXACT: 0.9999, INT8: 0.97}  # cosine to torch's vector of the same text
 GAIN = 1.1  # a form has to be so many times as fast as the one before it

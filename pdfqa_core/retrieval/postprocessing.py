@@ -112,6 +112,7 @@ def _replaced(text: str, words: Mapping[str, str]) -> str:
 
 
 # ----------------------------------------------------------------------------------------------------
+# What of the hits is shown: overlapping passages as one, and not too many of one page.
 
 LONGEST = 2.0  # a merged passage is at most so many times as long as the best of its parts
 WIDER = 3  # how many times as many hits are fetched as are shown

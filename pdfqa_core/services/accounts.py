@@ -234,6 +234,7 @@ def entrance(study_id: str) -> str:
 
 
 # ----------------------------------------------------------------------------------------------------
+# Accounts of a server that a group shares: who may sign in, as what, and for how long.
 
 SHORTEST, LONGEST_PASSWORD = 8, 200  # characters
 IDLE, LONGEST = timedelta(hours=12), timedelta(days=7)

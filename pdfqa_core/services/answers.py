@@ -147,6 +147,7 @@ def with_sources(answer: Answer, questions: Sequence[str], names: Mapping[str, s
 
 
 # ----------------------------------------------------------------------------------------------------
+# Questions in conversations, and what is kept of their answers.
 
 Find = Callable[[Query, int], list[Hit]]
 _log = logging.getLogger(__name__)

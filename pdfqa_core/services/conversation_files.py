@@ -71,6 +71,7 @@ class Kept(Generic[Value]):
 
 
 # ----------------------------------------------------------------------------------------------------
+# Conversations as files, with pictures of the pages that their answers cite.
 
 # By name: how files end, what a person reads, and whether there are pictures in it.
 FORMS: Mapping[str, tuple[str, str, bool]] = {

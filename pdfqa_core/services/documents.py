@@ -181,6 +181,7 @@ def read_elsewhere(
 
 
 # ----------------------------------------------------------------------------------------------------
+# Documents of a workspace: PDFs in, and which reading of each is used.
 
 _log = logging.getLogger(__name__)
 

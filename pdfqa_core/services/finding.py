@@ -379,6 +379,7 @@ def _place(hit: Hit, names: dict[str, str]) -> str:
 
 
 # ----------------------------------------------------------------------------------------------------
+# Finding by words: in titles and file names, in the text of documents, in conversations.
 
 MOST_FOUND = 8  # documents, and conversations
 MOST_INSIDE = 3  # pages of a document, turns of a conversation

@@ -112,6 +112,7 @@ class VisitorService:
 
 
 # ----------------------------------------------------------------------------------------------------
+# What is done by a clock while the program serves: visitors who left, temporary files.
 
 EVERY = 300.0  # seconds
 _log = logging.getLogger(__name__)

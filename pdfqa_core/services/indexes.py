@@ -130,6 +130,7 @@ class IndexFiles:
 
 
 # ----------------------------------------------------------------------------------------------------
+# Passages and indexes of each owner's documents, and search in them.
 
 PASSAGES_PER_SECOND = 27.0  # MiniLM with torch on two cores: what is expected before anything was encoded
 PATIENCE = 2.0  # seconds; a question waits so long for vectors that are missing, else it is answered without them

@@ -110,6 +110,7 @@ class SummaryService:
 
 
 # ----------------------------------------------------------------------------------------------------
+# What a document is, at a glance: title, authors, contents, and which of its pages could be read better.
 
 MOST_KEPT = 200  # overviews in memory
 LEAST_BOOKMARKS = 2  # with fewer the headings say more

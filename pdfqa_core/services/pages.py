@@ -143,6 +143,7 @@ def _task(owner: str) -> str:
 
 
 # ----------------------------------------------------------------------------------------------------
+# Pages of documents with their images, and the passwords that open them.
 
 THUMBNAIL_WIDTH = 168  # pixels
 _log = logging.getLogger(__name__)

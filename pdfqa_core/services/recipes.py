@@ -93,6 +93,7 @@ def in_use(settings: Settings) -> dict[tuple[str, str], bool]:
 
 
 # ----------------------------------------------------------------------------------------------------
+# A recipe: what of the settings makes passages and finds them; its chunker, its name, what its passages depend on.
 
 
 def chunker(settings: Settings, tokenize: Tokenize = words) -> Chunking:

@@ -193,6 +193,7 @@ def _counted(run: Run, predictions: Mapping[tuple[str, str], Prediction]) -> Seq
 
 
 # ----------------------------------------------------------------------------------------------------
+# Putting the open questions of a run to a system, one after the other; and what is stored of what comes of them.
 
 
 class Pace:

@@ -280,6 +280,7 @@ def _gold(place: str, file: CaseFile) -> GoldPassage:
 
 
 # ----------------------------------------------------------------------------------------------------
+# Runs as files, copies of runs, and runs beside each other or as items of a study.
 
 GOLD_FILE = "gold.json"
 NOT_ASKED = "It was not asked yet."

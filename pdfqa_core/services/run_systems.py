@@ -168,6 +168,7 @@ def model_hash(llm: LLMSettings, used: Path | None) -> str:
 
 
 # ----------------------------------------------------------------------------------------------------
+# A system of a run: what it may read for a question, and what comes of it.
 
 MOST_GIVEN = 20  # passages of a data set that a reader is given, as many as the setting allows
 

@@ -59,6 +59,7 @@ class Passwords:
 
 
 # ----------------------------------------------------------------------------------------------------
+# Passwords as argon2id hashes, one hash at a time, and marks of browsers that have typed one before.
 
 LONGEST = 1000  # characters that are hashed
 AT_ONCE = 10  # the hash that is made, and those that wait for it

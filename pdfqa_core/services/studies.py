@@ -326,6 +326,7 @@ def own_name(seat: Seat) -> str:
 
 
 # ----------------------------------------------------------------------------------------------------
+# Studies: answered questions that several people rate, each without seeing what the others say.
 
 LONGEST_NAME = 100  # characters of a question that names a study
 PAIRWISE = "pairwise"  # the preset of a study in which two answers are compared

@@ -86,6 +86,7 @@ class StudyPages:
 
 
 # ----------------------------------------------------------------------------------------------------
+# Studies that come and go: as a ZIP for another workspace, and ratings that were made in a spreadsheet.
 
 _PARQUET = b"PAR1"  # how such files begin
 

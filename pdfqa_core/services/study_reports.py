@@ -169,6 +169,7 @@ def _said(one: Disagreement) -> tuple[tuple[str, int, tuple[str, ...]], ...]:
 
 
 # ----------------------------------------------------------------------------------------------------
+# What the ratings of a study show: result tables, for the page and as files, for those who may see them.
 
 T = TypeVar("T")
 

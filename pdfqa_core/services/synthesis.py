@@ -108,6 +108,7 @@ def written_elsewhere(
 
 
 # ----------------------------------------------------------------------------------------------------
+# Questions made of an owner's passages: drawn, asked for, looked over by guards, kept for a person to decide about.
 
 MOST_A_PASSAGE = 10
 MOST_EXAMPLES = 8  # more do not fit beside a passage in a small model's context

@@ -233,6 +233,7 @@ def _url(content: str) -> str:
 
 
 # ----------------------------------------------------------------------------------------------------
+# Work that can be stopped from elsewhere by the name it runs under.
 
 
 class Tasks:

@@ -219,6 +219,7 @@ def generated_questions(questions: SyntheticQuestions, owner: str) -> Generated:
 
 
 # ----------------------------------------------------------------------------------------------------
+# Retrievers fine-tuned on an owner's accepted questions: data, estimate, training, and the model that comes of it.
 
 OF_A_FILE = ("HR@5", "MRR")  # measures of a file of questions
 DEPTH = 100  # hits among which the right passage is looked for

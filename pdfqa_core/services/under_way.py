@@ -155,6 +155,7 @@ class _Counting(logging.Handler):
 
 
 # ----------------------------------------------------------------------------------------------------
+# What is written whether or not a page looks on: a page that is loaded again finds it going on.
 
 PATIENCE = 10.0  # seconds that the end of the program waits until what is written is stored
 

@@ -132,6 +132,7 @@ def _alike(mine: Sequence[str], theirs: Sequence[str]) -> float:
 
 
 # ----------------------------------------------------------------------------------------------------
+# The versions that numbers depend on, looked up in one place.
 
 STATISTICS = ("numpy", "scipy", "matplotlib")
 MODELS = ("torch", "transformers", "sentence-transformers", "llama-cpp-python")

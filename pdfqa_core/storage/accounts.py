@@ -78,6 +78,7 @@ class Tokens:
 
 
 # ----------------------------------------------------------------------------------------------------
+# Who may sign in to a server that a group shares, and the browsers that are signed in.
 
 NOTED = timedelta(minutes=5)  # a sign-in is noted as used at most so often
 

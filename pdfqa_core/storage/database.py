@@ -228,6 +228,7 @@ def _storage_error(words: tuple[str, str], where: str) -> StorageError:
 
 
 # ----------------------------------------------------------------------------------------------------
+# Connections to SQLite or PostgreSQL: one writer behind a lock, readers from a pool, errors in words.
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 T = TypeVar("T")

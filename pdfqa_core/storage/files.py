@@ -145,6 +145,7 @@ def _connected(name: str, make: Callable[[sqlite3.Connection], None]) -> sqlite3
 
 
 # ----------------------------------------------------------------------------------------------------
+# Original PDFs in a folder, each under the SHA-256 of its content.
 
 ADDING, REMOVING = "adding", "removing"  # the first with the program that adds
 SAFE_AGE = 24 * 3600.0  # seconds after which pending and unknown files count as left over

@@ -234,6 +234,7 @@ def _make(database: sqlite3.Connection) -> None:
 
 
 # ----------------------------------------------------------------------------------------------------
+# Runs of evaluations: what is asked of which systems, and every prediction as soon as it is made.
 
 _NO_RUN = ("There is no such run here.", "It may have been deleted.")
 

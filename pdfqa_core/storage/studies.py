@@ -237,6 +237,7 @@ def put_roster_and_pages(connection: Connection, copy: StudyCopy) -> None:
 
 
 # ----------------------------------------------------------------------------------------------------
+# Studies: which turns are rated, by whom, with which result. Ratings are appended and never overwritten.
 
 
 class Studies:

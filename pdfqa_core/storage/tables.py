@@ -202,6 +202,7 @@ def name_key(name: str) -> str:
 
 
 # ----------------------------------------------------------------------------------------------------
+# The tables as the newest migration leaves them; those of a server are in `server_tables`.
 
 documents = Table(
     "documents",

@@ -276,6 +276,7 @@ def origin(examples: Sequence[Example]) -> str:
 
 
 # ----------------------------------------------------------------------------------------------------
+# Questions of a language model about a passage.
 
 LONGEST = 48  # tokens of a question
 WARM = Sampling(temperature=0.7, top_p=0.95)  # for the second and later questions; PROMPTAGATOR samples at 0.7

@@ -118,6 +118,7 @@ def precision_on(
 
 
 # ----------------------------------------------------------------------------------------------------
+# The gradients of a batch that is larger than what fits into memory at once.
 
 TextOf = Callable[[Passage], str]
 

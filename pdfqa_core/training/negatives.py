@@ -183,6 +183,7 @@ def said(summary: Summary, *, sign: bool = False) -> str:
 
 
 # ----------------------------------------------------------------------------------------------------
+# Hard negatives: what an out-of-domain retriever takes for the answer, without what may be one.
 
 Teacher: TypeAlias = Callable[[str, Sequence[Passage]], Sequence[float]]
 MARGIN = 0.95  # share of the right passage's score above which another is taken for right too

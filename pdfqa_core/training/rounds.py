@@ -95,6 +95,7 @@ def _parameters(trainee: Trainee) -> int:
 
 
 # ----------------------------------------------------------------------------------------------------
+# The loop of seed 001: train, filter out questions that neither model finds the passage of, and do both once more.
 
 FEWEST_PASSAGES, FEWEST_QUESTIONS, FEWEST_HELD_OUT = 8, 4, 2
 

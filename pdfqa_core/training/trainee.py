@@ -79,6 +79,7 @@ def margin_loss(scores: Tensor, positives: Tensor, margins: Sequence[tuple[int, 
 
 
 # ----------------------------------------------------------------------------------------------------
+# What both kinds of model share while they are trained: texts to vectors with gradients, scores, saving.
 
 Embedded: TypeAlias = "tuple[Tensor, Tensor]"  # vectors (n x tokens x d) of length 1 and mask (n x tokens)
 SCORED_AT_ONCE = 16  # texts, where nothing is learnt

@@ -248,6 +248,7 @@ class Parts:
 
 
 # ----------------------------------------------------------------------------------------------------
+# What somebody who rates does on the Annotate tab. Every choice is saved before the page shows it.
 
 ANEW = "Nobody is signed in any more: the program was started anew, so this choice is not saved."
 

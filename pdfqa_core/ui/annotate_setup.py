@@ -500,6 +500,7 @@ class InviteHandlers:
 
 
 # ----------------------------------------------------------------------------------------------------
+# What the owner of a study does on the Annotate tab: state, people, questions, guideline, training and check items.
 
 MOST_LISTED = 300  # items to choose from for training and checks
 ABOUT = {AppliesTo.TURN: "the question", AppliesTo.ANSWER: "the answer", AppliesTo.PASSAGE: "each passage"}

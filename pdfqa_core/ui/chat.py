@@ -262,6 +262,7 @@ def _add(services: Services, owner: str, study_id: str, turn_id: str) -> Added:
 
 
 # ----------------------------------------------------------------------------------------------------
+# The Chat tab: conversations on the left, the chat in the middle, evidence with its page on the right.
 
 EDITING = "The question you send now replaces the last one. Press edit again to leave it as it is."
 NO_MATCH = "No sentence of these passages matches what you selected."

@@ -65,6 +65,7 @@ def extraction_of(services: Services, extractor: str, tables: bool, visual_pages
 
 
 # ----------------------------------------------------------------------------------------------------
+# The Documents tab: add PDFs, see how reading each of them ended, look at their pages.
 
 OFTEN, SELDOM = 1.0, 5.0  # seconds between two looks at what is prepared
 NO_PAGE = "Choose a document to see its pages here."

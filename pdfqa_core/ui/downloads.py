@@ -153,6 +153,7 @@ class Budget:
 
 
 # ----------------------------------------------------------------------------------------------------
+# Files for the browser. Gradio copies one into its own cache when a handler returns its path.
 
 
 def write(name: str, data: bytes) -> str:

@@ -76,6 +76,7 @@ def _zipped(files: dict[str, bytes]) -> bytes:
 
 
 # ----------------------------------------------------------------------------------------------------
+# The Evaluate tab: questions with gold on the left, systems in the middle, what they reach on the right.
 
 FETCH = "() => window.pdfqa.fetch('evaluate-download')"
 

@@ -161,6 +161,7 @@ def rank_of(rank: int | None, base: int | None, own: bool) -> tuple[str, str]:
 
 
 # ----------------------------------------------------------------------------------------------------
+# What the Evaluate tab shows of an evaluation: table, curve, questions, and one question's evidence.
 
 NOTHING_YET = "Choose questions and systems, then press Evaluate. What was measured stays here for the next time."
 NO_QUESTION = "Click a question of the results to see where its answer stands and what each system found."

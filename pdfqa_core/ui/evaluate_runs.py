@@ -228,6 +228,7 @@ class Charts:
 
 
 # ----------------------------------------------------------------------------------------------------
+# Runs on the Evaluate tab: questions through systems. Set up on the left, results in the middle, answers right.
 
 STRATEGIES = (
     "evidence", "retrievers", "chunkers", "readers", "models", "extractors", "rewriters", "histories", "repeats",

@@ -76,6 +76,7 @@ def _line(points: Sequence[tuple[float, float]]) -> str:
 
 
 # ----------------------------------------------------------------------------------------------------
+# What the Evaluate tab shows of runs: their list, the table of results, the questions, and one question's answers.
 
 # Which questions are shown: by how a system did against the baseline, and by how it did where there is no other.
 FILTERS = {

@@ -67,6 +67,7 @@ def brought(upload: Upload) -> Path | None:
 
 
 # ----------------------------------------------------------------------------------------------------
+# What the Evaluate tab measures: questions with gold, systems, and the choices of the last visit.
 
 CHOICES, QUESTIONS, QUESTIONS_NAME = "evaluate.choices", "evaluate.questions", "evaluate.questions.name"
 MOST_REMEMBERED = 2_000_000  # characters of a file of questions that is there again when the page is loaded again

@@ -165,6 +165,7 @@ class SafeHeaders:
 
 
 # ----------------------------------------------------------------------------------------------------
+# Who may send requests: pages of this program only, asked for under a name that is its own.
 
 HERE = "localhost"
 WITHOUT_EFFECT = ("GET", "HEAD", "OPTIONS")

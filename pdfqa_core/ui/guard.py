@@ -68,6 +68,7 @@ class Unforeseen:
 
 
 # ----------------------------------------------------------------------------------------------------
+# One guard for all handlers of the page: an error is shown in words, beside what caused it.
 
 CHOICES = (str, int, float)
 # What Gradio does not check itself. A dropdown may hold several choices, and texts that are none.

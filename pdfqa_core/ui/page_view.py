@@ -168,6 +168,7 @@ def _cells(line: str, question: str, language: str) -> tuple[Marked, ...]:
 
 
 # ----------------------------------------------------------------------------------------------------
+# The image of a page with boxes drawn on it: its blocks, a passage's lines, a quote's words.
 
 NOT_FOUND = "The passage could not be found on this page, so nothing is marked."
 QUOTE_NOT_FOUND = "The quoted words could not be found in the passage, so the whole passage is marked."

@@ -56,6 +56,7 @@ class Health:
 
 
 # ----------------------------------------------------------------------------------------------------
+# Several processes behind a balancer that sends each request to any of them: each passes on what is another's.
 
 COOKIE = "pdfqa-process"
 PASSED_ON = "x-pdfqa-passed-on"  # such a request is not passed on again

@@ -58,6 +58,7 @@ def place(**parts: str | int) -> str:
 
 
 # ----------------------------------------------------------------------------------------------------
+# Places of the page in its address: tab, conversation, evidence, document with its page, evaluation.
 
 _NUMBER = re.compile(r"[1-9][0-9]{0,6}")
 

@@ -52,6 +52,7 @@ class Showing:
 
 
 # ----------------------------------------------------------------------------------------------------
+# What one open page remembers: ids and frozen values only. The database holds the truth.
 
 
 @dataclass(frozen=True, slots=True)

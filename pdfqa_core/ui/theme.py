@@ -81,6 +81,7 @@ def shortcuts_html(criteria: Sequence[Criterion]) -> str:
 
 
 # ----------------------------------------------------------------------------------------------------
+# How the page looks: Gradio's widgets in the colours of `assets/app.css`. System fonts only, nothing is fetched.
 
 ASSETS = Path(__file__).parent / "assets"
 SHEETS = (

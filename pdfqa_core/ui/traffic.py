@@ -44,6 +44,7 @@ class Metrics:
 
 
 # ----------------------------------------------------------------------------------------------------
+# How much may come in: requests a minute from one address, and bytes that wait to be read.
 
 UPLOADS = 60  # a minute from one address, each of up to 1,000 files
 LARGEST_OTHER = 20_000_000  # bytes of a request that is no upload

@@ -179,6 +179,7 @@ class Compare:
 
 
 # ----------------------------------------------------------------------------------------------------
+# The Train tab: a guided path from one's own PDFs to a retriever that knows their words.
 
 FETCH = "() => window.pdfqa.fetch('train-download')"
 WHOLE = "Type a whole number."

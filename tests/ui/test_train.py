@@ -44,6 +44,7 @@ def test_from_a_document_to_a_retriever_of_ones_own(browser: Browser, tmp_path, 
             _take_along(page)
             _train(page)
             _compare(page)
+        assert (services.models.files.encoders.folder / "my-bi-encoder").is_dir()
 
 
 def _make(page: Page) -> None:

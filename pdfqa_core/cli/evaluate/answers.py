@@ -102,6 +102,7 @@ def _showing(steps: Generator[Progress, None, Evaluation]) -> Evaluation:
 
 
 # ----------------------------------------------------------------------------------------------------
+# `pdfqa evaluate answers`: answers against gold answers, from files; those of a run by its protocol's measures.
 
 # Options of two files of answers, which no protocol of a run knows.
 PLAIN = (

@@ -360,6 +360,7 @@ def _draw(page: Any, frame: PageFrame, region: Floats, scale: float, deadline: f
 
 
 # ----------------------------------------------------------------------------------------------------
+# Text that a person does not see on the page: invisible, tiny, off the page, under something, in its own colour.
 
 _INVISIBLE, _CLIP = 3, 7  # text render modes of PDF 32000-1, table 106
 _TINY = 3.0  # points

@@ -224,6 +224,7 @@ def _is_index(before: TextSegment, segment: TextSegment) -> bool:
 
 
 # ----------------------------------------------------------------------------------------------------
+# The lines of a page in reading order: visible text first, turned text after it, hidden text last.
 
 _WORD_GAP = 0.1  # of the font size, where the file writes white space
 

@@ -177,6 +177,7 @@ def _names(text: str) -> list[str]:
 
 
 # ----------------------------------------------------------------------------------------------------
+# A PDF's bookmarks (its outline), and which lines of a page they name.
 
 _MAX_ENTRIES = 5_000
 _MAX_DEPTH = 12

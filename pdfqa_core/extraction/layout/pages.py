@@ -79,6 +79,7 @@ def _within(box: Box, page: Page) -> Box:
 
 
 # ----------------------------------------------------------------------------------------------------
+# All pages of a document from their lines: what needs to see the whole document before a page can be written.
 
 
 def build_pages(raw: Sequence[RawPage], outline: Sequence[OutlineEntry] = ()) -> Iterator[Page]:

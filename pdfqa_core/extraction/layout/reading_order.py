@@ -202,6 +202,7 @@ def _same_row(a: TextSegment, b: TextSegment) -> bool:
 
 
 # ----------------------------------------------------------------------------------------------------
+# The order in which the regions of a page are read: columns, and what spans them. Geometry only, standard library.
 
 _MAX_DEPTH = 4
 _FEWEST_ROWS = 3  # of a column

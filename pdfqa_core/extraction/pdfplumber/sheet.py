@@ -33,6 +33,7 @@ DEFAULT = PdfplumberThresholds()
 
 
 # ----------------------------------------------------------------------------------------------------
+# Where pdfplumber's characters stand on the page as it is shown, and which of them nobody sees.
 
 
 @dataclass(slots=True)

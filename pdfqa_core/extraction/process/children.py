@@ -196,6 +196,7 @@ class FrameReader:
 
 
 # ----------------------------------------------------------------------------------------------------
+# The child processes that touch PDFs, seen from the parent: started, asked, waited for and ended.
 
 _ROOT = Path(__file__).resolve().parents[3]
 _PASSED_ON = (

@@ -161,6 +161,7 @@ class TextCount:
 
 
 # ----------------------------------------------------------------------------------------------------
+# What a child process may take: memory and CPU time, limited from inside it, and how much it took.
 
 LINUX = sys.platform == "linux"
 

@@ -280,6 +280,7 @@ class Slots:
 
 
 # ----------------------------------------------------------------------------------------------------
+# Reads a PDF in a child process, so that a hostile file can neither crash, hang nor fill the program.
 
 _log = logging.getLogger(__name__)
 

@@ -411,6 +411,8 @@ def _ruled(rows: Sequence[PrintedRow], columns: Columns, strokes: Sequence[Strok
 
 
 # ----------------------------------------------------------------------------------------------------
+# Tables without a grid: rows whose cells stand below each other. Geometry and marks only, one region of a page a
+# time.
 
 
 def suggested(lines: Sequence[TextLine]) -> tuple[float, float] | None:

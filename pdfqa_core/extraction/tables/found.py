@@ -171,6 +171,7 @@ def cell_of(words: Sequence[Word]) -> TableCell:
 
 
 # ----------------------------------------------------------------------------------------------------
+# A table that was found, and how its rows are tidied.
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,6 +146,7 @@ def _edges(drawn: Drawn, number: int, slope: float) -> list[list[float]]:
 
 
 # ----------------------------------------------------------------------------------------------------
+# Tables drawn as a grid: pdfplumber's table finder on PDFium's rulings, then words into cells.
 
 
 def grid_heights(rulings: Rulings, thresholds: TableThresholds = DEFAULT) -> tuple[float, float] | None:

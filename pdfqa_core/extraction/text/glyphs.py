@@ -65,6 +65,7 @@ def cells(kind: Any, count: int) -> Cells:
 
 
 # ----------------------------------------------------------------------------------------------------
+# The characters of one page with their places, read through PDFium in one pass. Knows nothing about lines.
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

@@ -75,6 +75,7 @@ class Hyphenation:
 
 
 # ----------------------------------------------------------------------------------------------------
+# The words of a page with their places: what tables are made of. One pass in numpy over upright, visible glyphs.
 
 _GAP = 0.6  # of the font size: a wider gap parts words also where no space is written
 _BACK = 0.6  # of the font size: how far back the next character of a word may lie

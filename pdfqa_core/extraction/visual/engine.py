@@ -74,6 +74,7 @@ def _texts(lines: Sequence[TextLine]) -> list[str]:
 
 
 # ----------------------------------------------------------------------------------------------------
+# The models that look at a page's picture: where lines of text stand, what they say, what the parts of a page are.
 
 Picture = npt.NDArray[np.uint8]  # (height, width), 0 black to 255 white
 Quads = npt.NDArray[np.float32]  # (n, 4, 2): corners x, y in pixels, clockwise from where the text begins, above

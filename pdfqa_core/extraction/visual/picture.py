@@ -78,6 +78,7 @@ def _holds_picture(item: Any, depth: int) -> bool:
 
 
 # ----------------------------------------------------------------------------------------------------
+# A page's picture to lines of text: turned upright, made level, each line cut out, recognised and measured.
 
 _TALL = 1.5  # height over width from which a stretch may be turned by a quarter
 _SLENDER = 3.0  # from which it must be

@@ -80,6 +80,7 @@ def _table(path: Path) -> Elsewhere | None:
 
 
 # ----------------------------------------------------------------------------------------------------
+# Questions with their gold places from files: what readers make of them, and the reader that fits a file.
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,6 +78,7 @@ def _rows(path: Path) -> list[JsonRow]:
 
 
 # ----------------------------------------------------------------------------------------------------
+# Answers: each question on its own, closed book, with the gold passages, or through the whole system.
 
 TEXT = tuple(name for name in DEFAULT if not name.startswith("citation"))
 MISSING = "insufficient_context_detection"

@@ -186,7 +186,7 @@ class Judge:
     ) -> ScoredSystem:
         """Return the judge's verdicts. Raises ModelError without a language model."""
         if tools.llm is None:
-            raise ModelError("The judge is a language model, and there is none.", "Choose one on the Models tab.")
+            raise ModelError("No language model is here to judge.", "Choose one on the Models tab.")
         there = answered(cases, predictions)
         pairs = [pair_of(case, one, cited=False) for case, one in there]
         verdicts = judged(name, pairs, tools.llm, tools, labelled(cases))

@@ -227,6 +227,7 @@ class Asked:
 
 
 # ----------------------------------------------------------------------------------------------------
+# An index of passages in LanceDB, opened or built: of each passage only a few numbers are in memory.
 
 T = TypeVar("T")
 

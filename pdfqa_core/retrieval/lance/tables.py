@@ -59,6 +59,7 @@ def passage_of(written: str) -> Passage:
 
 
 # ----------------------------------------------------------------------------------------------------
+# The two tables of an index in LanceDB: a row per passage, and a row per document with the words it has.
 
 SCHEMA = 1  # part of the tables' names: those of another form are not read
 DOCUMENTS = "-documents"

@@ -269,7 +269,7 @@ def test_an_answer_that_is_not_sure_stands_behind_its_lines_with_addresses_as_co
     said = answer_words(Turn("t", 1, "Why?", "Why?", answer), {}).splitlines()
     assert said[0].startswith("It may stand here: “Because of ` https://evil.test ` it.” (")
     assert said[1:4] == [
-        "In the model's words:", "It is so. [1]",
+        "More quotes:", "It is so. [1]",
         "Not sure that this answers the question: read the lines before you rely on it.",
     ]  # fmt: skip
     assert said[4] == "Sources:"

@@ -104,17 +104,24 @@ def test_what_the_reader_declines_is_perhaps_answered_by_the_lines(fake_llm):
 
 @pytest.mark.parametrize(
     ("said", "outcome"),
-    [("Yes, it is $2,000.", "perhaps"), ("Nein, 2.000 Dollar.", "perhaps"), ("No roost was found.", "answer")],
-)
-def test_a_yes_or_no_of_the_model_is_never_sure(fake_llm, said, outcome):
-    fake_llm.enqueue([said])
-    assert run(reader=GenerativeReader(fake_llm), judge=sure(0.9), lines=lines)[-1].answer.outcome == outcome
+    [
+        ("Yes, it is $2,000.", "perhaps"), ("Nein, 2.000 Dollar.", "perhaps"),
+        ("The deductible is $2,000 per year. That is $500 a quarter.", "perhaps"),
+        ("The deductible is $2,000 per year.", "answer"),
+    ],
+)  # fmt: skip
+def test_what_no_passage_says_is_never_sure(fake_llm, said, outcome):
+    for sure_from, expected in ((0.01, outcome), (0.0, "answer")):
+        fake_llm.enqueue([said])
+        reader = GenerativeReader(fake_llm)
+        answer = run(reader=reader, judge=sure(0.9), sure_from=sure_from, lines=lines)[-1].answer
+        assert answer.outcome == expected
 
 
 def test_an_answer_that_repeats_the_last_one_is_never_sure(fake_llm):
     said = "The deductible is $2,000 per year."
     fake_llm.enqueue([said])
-    answer = run(reader=GenerativeReader(fake_llm), history=[("What?", said)], lines=lines)[-1].answer
+    answer = run(reader=GenerativeReader(fake_llm), history=[("What?", said)], sure_from=0.01, lines=lines)[-1].answer
     assert answer.outcome == "perhaps"
     assert REPEATED in answer.notes
 

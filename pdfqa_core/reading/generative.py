@@ -28,6 +28,7 @@ from pdfqa_core.reading.prompts import (
     readers,
     turn,
 )
+from pdfqa_core.reading.tables import taken_from
 from pdfqa_core.streaming import EitherStop, is_set
 from pdfqa_core.text import sentences, terms
 from pdfqa_core.types import Answer, Done, Event, Hit, Progress, Token
@@ -296,6 +297,7 @@ class GenerativeReader:
         declined = not stopped and (declines(text) or not terms(text))
         checked = yield from self.checker.check("" if declined else text, evidence.hits, question, stop=stop)
         notes = [f"{DECLINED} {text}"] if declined and text else []
+        notes += taken_from(text, checked.citations, hits)
         if usage.finish_reason == "length":
             tokens = usage.completion_tokens
             notes.append(f"The answer was cut {f'after {tokens} tokens' if tokens else 'by the server'}.")

@@ -67,9 +67,9 @@ def sureness(signals: Mapping[str, float], model: str) -> float:
 def decided(answer: Answer, lines: Sequence[Citation], sure_from: float, language: str, last: str = "") -> Answer:
     """Return an answer as what it is shown as; `lines` fit the question best, `last` is the answer before.
 
-    Where the reader wrote none the lines are its text. One that repeats the last answer is never sure, nor is a yes or
-    no: that is the model's conclusion, which no passage says. A quote is as sure as the search; where nothing was
-    judged every other answer is sure.
+    Where the reader wrote none the lines are its text. One that repeats the last answer is never sure, nor is what no
+    passage says: a yes or no, or a sentence without ✓, such as one with a number that the model computed. A quote is as
+    sure as the search; where nothing was judged every other answer is sure, where `sure_from` is 0 every answer.
     """
     if answer.stopped or (answer.refused and not lines):
         return answer
@@ -87,8 +87,9 @@ def decided(answer: Answer, lines: Sequence[Citation], sure_from: float, languag
     repeated = bool(last) and terms(answer.text) == terms(last)
     if repeated:
         answer = replace(answer, notes=(*answer.notes, REPEATED))
-    concluded = bool(answer.model) and begins_with_verdict(answer.text)
-    if not lines or (sure >= sure_from and not repeated and not concluded):
+    said = all(one.support is Support.SUPPORTED for one in answer.sentences) or answer.confidence is None
+    concluded = bool(answer.model) and (begins_with_verdict(answer.text) or not said)
+    if not lines or not sure_from or (sure >= sure_from and not repeated and not concluded):
         return answer
     return with_lines(replace(answer, perhaps=True), lines)
 

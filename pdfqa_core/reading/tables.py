@@ -13,8 +13,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from pdfqa_core.text import compared_terms
-from pdfqa_core.types import Passage
+from pdfqa_core.reading.facts import stated
+from pdfqa_core.text import compared_terms, terms
+from pdfqa_core.types import Citation, Hit, Passage
 
 _ROW = re.compile(r"^\|.*\|[ \t]*$", re.MULTILINE)
 _DASHES = re.compile(r"\|(?:\s*:?-{3,}:?\s*\|)+\s*$")
@@ -60,6 +61,14 @@ class Row:
         )
         label = f"{self.under.rstrip(':')}: {self.label}" if self.under else self.label
         return f"{label.rstrip(':')}: {values}" if values and label else values or label
+
+    def stands_in(self, text: str, value: str) -> bool:
+        """Return whether a text has the number of a cell, as written or in its scale, or its words without one."""
+        if numbers := stated(value):
+            there = stated(text)
+            return numbers <= there or stated(self._said(value)) <= there
+        words = " ".join(terms(value))
+        return bool(words) and f" {words} " in f" {' '.join(terms(text))} "
 
     def _said(self, value: str) -> str:
         """Return a value with the currency and the scale of the table, where it is an amount."""
@@ -125,6 +134,30 @@ def _rows(text: str, lines: list[tuple[int, int]], columns: tuple[str, ...], sca
 
 def _cells(line: str) -> tuple[str, ...]:
     return tuple(" ".join(cell.replace("\\|", "|").split()) for cell in _BORDER.split(line.strip())[1:-1])
+
+
+# ----------------------------------------------------------------------------------------------------
+# Which columns of its rows an answer took.
+
+
+def taken_from(answer: str, citations: Sequence[Citation], hits: Sequence[Hit]) -> tuple[str, ...]:
+    """Return a line for each cited row of a table of which a sentence of the answer has some of the values.
+
+    The line names the columns that these stand in, so that a reader sees whether they are those that were asked for.
+    """
+    texts = {hit.passage.id: hit.passage.text for hit in hits}
+    found = []
+    for cited in citations:
+        said = answer[cited.start : cited.end]
+        for row in (row for table in tables(texts.get(cited.passage_id, "")) for row in table.rows):
+            own = texts[cited.passage_id][row.start : row.end].strip()
+            named = dict.fromkeys(column for column, _ in row.values if column)
+            taken = dict.fromkeys(column for column, value in row.values if column and row.stands_in(said, value))
+            if own and own == cited.quote.strip() and taken and len(named) > 1:
+                columns = " and ".join(f"“{column}”" for column in taken)
+                label = f" of the row “{row.label}”" if row.label else ""
+                found.append(f"Taken from the column{'s' * (len(taken) > 1)} {columns}{label}.")
+    return tuple(dict.fromkeys(found))
 
 
 # ----------------------------------------------------------------------------------------------------

@@ -1,6 +1,8 @@
 import pytest
 
-from pdfqa_core.reading.tables import tables
+from pdfqa_core.reading.tables import tables, taken_from
+from pdfqa_core.types import Citation
+from tests.reading.helpers import hit
 
 SALES = """Net sales and costs (in millions)
 
@@ -85,3 +87,20 @@ def test_two_tables_keep_their_own_columns_and_bars_alone_are_none():
 def test_marks_of_footnotes_are_no_part_of_labels_and_values(cells, words):
     (table,) = tables(f"| a | b |\n| --- | --- |\n| {cells} |")
     assert table.rows[0].words == words
+
+
+@pytest.mark.parametrize(
+    ("answer", "column"),
+    [
+        ("Products brought in $63,355.", "column “June 2022”"),
+        ("Products brought in $63,948 million.", "column “June 2021”"),
+        ("They went from 63,948 to 63,355 million dollars.", "columns “June 2022” and “June 2021”"),
+        ("They fell by 593.", ""),
+    ],
+)
+def test_an_answer_from_a_row_names_the_columns_it_took(answer, column):
+    found = hit(SALES)
+    row = "| Products | $ 63,355 | $ 63,948 |"
+    cited = Citation(1, found.passage.id, found.passage.spans[0], row, True, 0, len(answer))
+    wanted = (f"Taken from the {column} of the row “Products”.",) if column else ()
+    assert taken_from(answer, [cited, cited], [found]) == wanted

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, expect
 from reportlab.pdfgen.canvas import Canvas
 
 from pdfqa_core.chunking.sections import ContentsEntry
-from pdfqa_core.services import Summary
+from pdfqa_core.services import LOCAL_OWNER, Summary
 from pdfqa_core.services.overview import Overview
 from pdfqa_core.types import Answer, CheckedSentence, Citation, Document, Hit, Passage, Span, Support
 from pdfqa_core.ui.overview import (
@@ -60,7 +60,7 @@ def titled(folder: Path, title: str) -> Path:
 
 @pytest.mark.browser
 def test_contents_and_summary_lead_to_pages_and_a_question_to_the_chat(browser: Browser, tmp_path: Path):
-    with looking(browser, tmp_path, PDF) as (view, _):
+    with looking(browser, tmp_path, PDF) as (view, app):
         row(view, PDF.name).locator("td").first.click()
         expect(view.locator("#overview-about .facts")).to_have_text("8 pages · English · harbour-heat.pdf")
         image, summary = view.locator("#documents-page img"), view.locator("#overview-summary")
@@ -83,6 +83,10 @@ def test_contents_and_summary_lead_to_pages_and_a_question_to_the_chat(browser: 
         expect(view.get_by_role("tab", name="Chat")).to_have_attribute("aria-selected", "true")
         expect(view.locator("#chat-transcript .question")).to_have_text([words])
         expect(view.locator("#chat-scope")).to_contain_text(PDF.name)
+        (conversation,) = app.services.conversations.list(LOCAL_OWNER)
+        view.locator("#chat-scope .remove-all").click()
+        expect(view.locator("#chat-scope")).not_to_contain_text(PDF.name)
+        until(lambda: not app.services.conversations.get(LOCAL_OWNER, conversation.id).document_ids)
 
 
 @pytest.mark.browser

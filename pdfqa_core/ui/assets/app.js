@@ -21,6 +21,15 @@
     if (upload) document.querySelector(`#${upload.dataset.upload} input[type=file]`)?.click();
   });
 
+  // Gradio tells nobody that a list was cleared by its ×; that its choices went one by one it does tell.
+  document.addEventListener("click", (event) => {
+    const all = event.target.closest(".remove-all");
+    if (!all) return;
+    event.preventDefault();
+    event.stopPropagation();
+    all.closest(".wrap-inner").querySelectorAll(".token-remove:not(.remove-all)").forEach((one) => one.click());
+  }, true);
+
   let wantedTab = ""; // opened when the server has done what the click asked for
   function openTab(label) {
     const tabs = document.querySelectorAll("#pq-tabs > .tab-wrapper button[role=tab]");

@@ -10,16 +10,14 @@ import dataclasses
 import json
 import math
 import re
-import types
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from enum import Enum
 from functools import cache
 from numbers import Integral, Real
-from operator import attrgetter
-from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, cast
 
 import orjson
 from pydantic import TypeAdapter, ValidationError
@@ -79,7 +77,6 @@ T = TypeVar("T")
 _UNCLEAN = re.compile(r"\\u(?:[dD][89a-fA-F]|0000)")
 _LONGEST_WHOLE = 2**63  # numbers below it fit into 64 bits, as databases and other programs have them
 _TOKENS = re.compile(r'"((?:[^"\\]|\\.)*+)"(\s*+:)?|-?\d[\d.eE+-]*')
-_AS_IT_IS = frozenset({str, int, float, bool})  # most values; asked first, for speed
 
 
 def plain(value: Any) -> Any:
@@ -88,27 +85,7 @@ def plain(value: Any) -> Any:
     Dates become ISO 8601, enumerations their values, NumPy numbers Python numbers. Raises UsageError for anything
     else.
     """
-    if type(value) in _AS_IT_IS:
-        return value
-    if value is None or isinstance(value, str | bool | Real):
-        return _scalar(value)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, Iterable) and not isinstance(value, bytes):
-        return [plain(item) for item in value]
-    raise UsageError(f"A value of type {type(value).__name__} cannot be written as JSON.")
-
-
-def _scalar(value: Any) -> Any:
-    if isinstance(value, Enum):
-        return value.value
-    if value is None or isinstance(value, str | bool):
-        return value
-    return int(value) if isinstance(value, Integral) else float(value)
+    return json.loads(encode(value))
 
 
 def encode(value: Any) -> str:
@@ -129,21 +106,19 @@ def encode_utf8(value: Any) -> bytes:
 
 def _outer(value: Any) -> Any:
     """Return what JSON does not know as what it does, without what is inside, which the encoder asks for next."""
-    if (fields := _fields(value.__class__)) is not None:
-        names, values = fields
-        return dict(zip(names, values(value), strict=True))
-    return plain(value)
-
-
-@cache
-def _fields(kind: type) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]] | None:
-    """Return the names of a dataclass's fields and what gets their values; None for other types."""
-    if not dataclasses.is_dataclass(kind):
-        return None
-    names = tuple(field.name for field in dataclasses.fields(kind))
-    if len(names) > 1:
-        return names, attrgetter(*names)
-    return names, lambda value: tuple(getattr(value, name) for name in names)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Real):
+        return int(value) if isinstance(value, Integral) else float(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, Iterable) and not isinstance(value, bytes):
+        return list(value)
+    raise UsageError(f"A value of type {type(value).__name__} cannot be written as JSON.")
 
 
 def readable(text: str) -> str:
@@ -153,57 +128,23 @@ def readable(text: str) -> str:
 
 def decode(kind: type[T], text: str | bytes) -> T:
     """Return the value of type `kind` that `encode` wrote. Raises UsageError if the text does not hold one."""
+    name = getattr(kind, "__name__", kind)
     try:
         return cast(T, restore(kind, json.loads(text)))
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise UsageError(f"This is not a valid {getattr(kind, '__name__', kind)}: {error}.") from error
+    except ValidationError as error:
+        raise UsageError(f"This is not a valid {name}: {_said(error)}.") from error
+    except ValueError as error:
+        raise UsageError(f"This is not a valid {name}: {error}.") from error
 
 
 def restore(hint: Any, data: Any) -> Any:
-    """Return `data` (as `plain` makes it) as the type that `hint` names."""
-    return _restorer(hint)(data)
+    """Return `data` (as `plain` makes it) as the type that `hint` names. Raises ValueError where it is none."""
+    return _adapter(hint).validate_python(data)
 
 
 @cache
-def _restorer(hint: Any) -> Callable[[Any], Any]:
-    """Return what makes a value of this type of JSON's own types; what the annotations say is looked at once."""
-    origin, kinds = get_origin(hint), get_args(hint)
-    if hint in _AS_IT_IS and hint is not float:
-        return _same
-    if origin in (Union, types.UnionType):
-        inner = _restorer(next(a for a in kinds if a is not types.NoneType))
-        return lambda data: None if data is None else inner(data)
-    if origin is tuple and len(kinds) == 2 and kinds[1] is Ellipsis:
-        inner = _restorer(kinds[0])
-        return lambda data: tuple([inner(item) for item in data])
-    if origin is tuple:
-        parts = [_restorer(kind) for kind in kinds]
-        return lambda data: tuple([part(item) for part, item in zip(parts, data, strict=True)])
-    if isinstance(origin, type) and issubclass(origin, Mapping):
-        inner = _restorer(kinds[1])
-        return lambda data: {key: inner(item) for key, item in data.items()}
-    return _class_restorer(hint) if isinstance(hint, type) else _same
-
-
-def _class_restorer(kind: type) -> Callable[[Any], Any]:
-    if dataclasses.is_dataclass(kind):
-        made: list[tuple[str, Callable[[Any], Any]]] = []  # filled when first used: a class may hold its own kind
-
-        def whole(data: Any) -> Any:
-            if not made:
-                made.extend((name, _restorer(hint)) for name, hint in get_type_hints(kind).items())
-            return cast(Any, kind)(**{name: part(data[name]) for name, part in made if name in data})
-
-        return whole
-    if issubclass(kind, datetime):
-        return datetime.fromisoformat
-    if issubclass(kind, tuple):
-        return lambda data: kind(*data)
-    return kind if issubclass(kind, Enum | float) else _same
-
-
-def _same(data: Any) -> Any:
-    return data
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
 
 
 def parse_json(data: bytes, name: str, line: int = 0, *, unique: bool = False, first: bool = False) -> Any:
@@ -278,11 +219,6 @@ def _place_of(number: str, text: str) -> tuple[str, int]:
     return field, 1
 
 
-@cache
-def _adapter(kind: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
-
-
 _WORDS = (  # what the beginning of a pydantic error's name means
     ("missing", "is missing"), ("string", "is no text"), ("int", "is no whole number"), ("float", "is no number"),
     ("bool", "is neither true nor false"), ("datetime", "is no time"), ("enum", "is none of the values it can have"),
@@ -299,8 +235,13 @@ def checked(kind: type[T], data: Any, name: str, hint: str) -> T:
     try:
         return cast(T, _adapter(cast(Any, kind)).validate_json(encode_utf8(data), strict=True))
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False)[0]
-        place = ", ".join(str(one) if isinstance(one, str) else f"number {one + 1}" for one in first["loc"])
-        said = next((words for begins, words in _WORDS if first["type"].startswith(begins)), first["msg"].lower())
-        null = " (null)" if first["input"] is None and first["type"] != "missing" else ""
-        raise UsageError(f"{name} is not complete: {place or 'it'} {said}{null}.", hint) from error
+        raise UsageError(f"{name} is not complete: {_said(error)}.", hint) from error
+
+
+def _said(error: ValidationError) -> str:
+    """Return which field is wrong, and what is wrong with it."""
+    first = error.errors(include_url=False, include_context=False)[0]
+    place = ", ".join(str(one) if isinstance(one, str) else f"number {one + 1}" for one in first["loc"])
+    said = next((words for begins, words in _WORDS if first["type"].startswith(begins)), first["msg"].lower())
+    null = " (null)" if first["input"] is None and first["type"] != "missing" else ""
+    return f"{place or 'it'} {said}{null}"

@@ -86,6 +86,11 @@ def test_wrong_text_is_refused() -> None:
     for wrong in ("", "{", "[]", '{"citations": []}', '{"text": "a", "hits": 3}'):
         with pytest.raises(UsageError, match="not a valid Answer"):
             decode(Answer, wrong)
+    with pytest.raises(UsageError, match="not a valid Answer: hits, number 1, rank is no whole number"):
+        decode(
+            Answer,
+            '{"text": "a", "hits": [{"passage": {"id": "p", "spans": [], "text": ""}, "score": 1, "rank": "x"}]}',
+        )
     with pytest.raises(UsageError, match="not a valid Pair"):
         decode(Pair, '{"values": [1]}')
     with pytest.raises(UsageError, match="type object cannot be written"):

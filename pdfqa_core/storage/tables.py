@@ -31,7 +31,7 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.json_codec import plain, restore
+from pdfqa_core.json_codec import encode, restore
 from pdfqa_core.study_types import Criterion, ItemDetails, StudyState
 from pdfqa_core.text import clean, clean_all
 from pdfqa_core.types import DocumentState, Thumb
@@ -118,7 +118,7 @@ class Typed(TypeDecorator[Any]):
 
     def process_bind_param(self, value: Any, dialect: Dialect) -> str:
         """Return the value as ASCII, which every database takes."""
-        return "" if value == self.kind() else json.dumps(plain(value))
+        return "" if value == self.kind() else encode(value)
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> Any:
         """Return the value as its type."""

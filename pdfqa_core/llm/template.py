@@ -1,18 +1,15 @@
-"""Chat messages to the text a model was trained on, through a jinja2 template in jinja2's sandbox.
+"""Chat messages to the text a model was trained on, filled by llama-cpp-python in jinja2's sandbox.
 
 The template is the model's own, or one of the common ones below, for files that carry none or a wrong one.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Sequence
-from datetime import datetime
-from typing import Any, NoReturn
+from typing import Any
 
 from jinja2 import TemplateError
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from pdfqa_core.errors import ModelError, UsageError
 from pdfqa_core.interfaces import Message
@@ -101,14 +98,6 @@ def template_source(name: str) -> str:
     return TEMPLATES.get(name, "")
 
 
-def _raise(message: str) -> NoReturn:
-    raise TemplateError(message)
-
-
-def _to_json(value: Any, indent: int | None = None, **_options: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=indent)
-
-
 class ChatTemplate:
     """A chat template of one model.
 
@@ -118,22 +107,22 @@ class ChatTemplate:
     """
 
     def __init__(self, source: str, *, bos: str = "", eos: str = "", control_texts: Iterable[str] = ()) -> None:
-        environment = ImmutableSandboxedEnvironment(
-            trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
-        )
-        environment.filters["tojson"] = _to_json
-        environment.globals.update(raise_exception=_raise, strftime_now=lambda form: datetime.now().strftime(form))
-        self._tokens = {"bos_token": bos, "eos_token": eos}
+        from llama_cpp.llama_chat_format import Jinja2ChatFormatter
+
         markers = {text for text in control_texts if len(text) > 2} | set(_MARKERS)
-        longest_first = sorted(markers, key=len, reverse=True)
-        self._control = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
+        self._control = re.compile("|".join(map(re.escape, sorted(markers, key=len, reverse=True))))  # longest first
         try:
-            self._template = environment.from_string(source or CHATML)
+            self._forms = [
+                Jinja2ChatFormatter(
+                    source or CHATML, eos_token=eos, bos_token=bos, add_generation_prompt=to_be_continued
+                )
+                for to_be_continued in (False, True)
+            ]
         except TemplateError as error:
             raise ModelError(f"The model's chat template is not valid: {error}.", "Choose another model.") from error
 
     def _clean(self, text: str) -> str:
-        return self._control.sub(lambda found: f"{found[0][0]} {found[0][1:]}", text) if self._control else text
+        return self._control.sub(lambda found: f"{found[0][0]} {found[0][1:]}", text)
 
     def render(self, messages: Sequence[Message]) -> str:
         """Return the prompt, which ends where the model's reply begins."""
@@ -147,11 +136,9 @@ class ChatTemplate:
         return prompt + ("" if lead.strip() else lead) + self._clean(reply)
 
     def _render(self, messages: Sequence[Message], *, to_be_continued: bool) -> str:
-        given = [{"role": message.role, "content": self._clean(message.content)} for message in messages]
+        given: list[Any] = [{"role": message.role, "content": self._clean(message.content)} for message in messages]
         try:
-            return self._template.render(
-                messages=given, add_generation_prompt=to_be_continued, tools=None, **self._tokens
-            )
+            return str(self._forms[to_be_continued](messages=given).prompt)
         except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
             raise ModelError(
                 f"The model's chat template refuses the messages: {error}.", "Choose another model."

@@ -51,6 +51,11 @@ def test_a_template_that_does_not_compile_is_reported():
         ChatTemplate("{% for %}")
 
 
+def test_a_template_that_marks_replies_for_training_is_filled():
+    source = "{% for m in messages %}{% generation %}{{ m.content }}{% endgeneration %}{% endfor %}"
+    assert ChatTemplate(source).render([Message("user", "Hello.")]) == "Hello."
+
+
 # ------------------------------------------------------------------ common templates
 
 CONVERSATION = [

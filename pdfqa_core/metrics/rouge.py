@@ -9,11 +9,12 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from math import exp
 from typing import Any
 
+from rapidfuzz.distance import LCSseq
+
 from pdfqa_core.metrics.base import measure
-from pdfqa_core.metrics.short_answers import Overlap, shared_count
+from pdfqa_core.metrics.short_answers import Overlap
 from pdfqa_core.text import sentences
 
 # ----------------------------------------------------------------------------------------------------
@@ -68,18 +69,13 @@ def bleu_1(prediction: str, references: Sequence[str], *, brevity_penalty: bool 
     """
     if not references:
         return None
-    ours = word_tokens(prediction)
-    if not ours:
-        return 0.0
-    tokens = [word_tokens(reference) for reference in references]
-    allowed = Counter(tokens[0])
-    for words in tokens[1:]:
-        allowed |= Counter(words)
-    precision = shared_count(ours, allowed) / len(ours)
+    from nltk.translate import bleu_score
+
+    ours, tokens = word_tokens(prediction), [word_tokens(reference) for reference in references]
+    precision = float(bleu_score.modified_precision(tokens, ours, n=1))
     if not brevity_penalty:
         return precision
-    closest = min((len(words) for words in tokens), key=lambda length: (abs(length - len(ours)), length))
-    return precision * (1.0 if len(ours) >= closest else exp(1 - closest / len(ours)))
+    return precision * float(bleu_score.brevity_penalty(bleu_score.closest_ref_length(tokens, len(ours)), len(ours)))
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -89,7 +85,7 @@ def bleu_1(prediction: str, references: Sequence[str], *, brevity_penalty: bool 
 def rouge_l_overlap(prediction: str, reference: str, *, beta: float = 1.0, stemming: bool = False) -> Overlap:
     """Return precision, recall and F_β of the longest common subsequence; all 0 where a side has no words."""
     ours, theirs = rouge_tokens(prediction, stemming=stemming), rouge_tokens(reference, stemming=stemming)
-    return _overlap(lcs_length(ours, theirs), len(ours), len(theirs), beta)
+    return _overlap(LCSseq.similarity(ours, theirs), len(ours), len(theirs), beta)
 
 
 @measure(
@@ -129,23 +125,6 @@ def _overlap(common: int, ours: int, theirs: int, beta: float) -> Overlap:
     recall = common / theirs if theirs else 0.0
     bottom = recall + beta**2 * precision
     return Overlap(precision, recall, (1 + beta**2) * recall * precision / bottom if bottom else 0.0)
-
-
-def lcs_length(first: Sequence[str], second: Sequence[str]) -> int:
-    """Return the length of the longest common subsequence.
-
-    Bit-parallel over the words of `first`, one integer per row. Source: Hyyrö 2004, "Bit-parallel LCS-length
-    computation revisited".
-    """
-    places: dict[str, int] = {}
-    for position, word in enumerate(first):
-        places[word] = places.get(word, 0) | 1 << position
-    full = (1 << len(first)) - 1
-    row = full
-    for word in second:
-        matched = row & places.get(word, 0)
-        row = ((row + matched) | (row - matched)) & full
-    return len(first) - row.bit_count()
 
 
 def _sentences(text: str, stemming: bool) -> list[list[str]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -22,6 +23,14 @@ _ESCAPED = re.compile(r"'+[=+\-@\t\r]")
 _MAX_CELL = 2**31 - 1
 BLOCK, LINE = 2_000, "\r\n"  # rows at a time, and how each ends
 _EXCEL = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")  # how .xlsx, .ods and .xls begin
+_SEPARATOR = re.compile(r"\s*\"?sep=(?P<mark>[^\r\n\w\"])\"?[ ,;\t]*(?:\r\n?|\n)", re.IGNORECASE)  # Excel's line
+# How R, pandas, SQL, Stata, spreadsheets (also German and Spanish) and people write that there is no value. Not "None",
+# which scales have as a label.
+_MISSING = frozenset(
+    ("", "na", "n/a", "n.a.", "<na>", "#n/a", "#na", "#nv", "#n/d", "nan", "null", "#null!", ".", "-", "--", "–", "—")
+)
+_UNSEEN = re.compile("[\u200b\u200e\u200f\u2060\ufeff]")  # white space and marks of direction without width
+_NUMBER = re.compile(r"([-+−–]?) ?(?=[.,]?[0-9])([0-9]*)(?:([.,])([0-9]*))?")
 
 
 def escape_cell(cell: str) -> str:
@@ -73,6 +82,32 @@ def _written(cell: str) -> str:
     return cell
 
 
+def is_missing(cell: str) -> bool:
+    """Return whether a cell says that there is no value: it is empty, NA, N/A, NaN, NULL, a dash or the like."""
+    return tidy(cell).casefold() in _MISSING
+
+
+def tidy(cell: str) -> str:
+    """Return what can be seen of a cell: composed (NFC), without white space around it, with one space inside."""
+    return " ".join(_UNSEEN.sub("", unicodedata.normalize("NFC", cell)).split())
+
+
+def label_of(cell: str, decimal_comma: bool = False) -> str:
+    """Return the label that a cell holds, so that equal ones are equal texts: 1, 1.0 and "1 " are "1".
+
+    Numbers lose what says nothing (zeros, a plus); with `decimal_comma` 2,5 is a number too. Others are tidied.
+    """
+    cell = tidy(cell)
+    digits = "".join(str(unicodedata.decimal(character, character)) for character in cell)
+    number = _NUMBER.fullmatch(digits)
+    if number is None or (number[3] == "," and not decimal_comma):
+        return cell
+    value = number[2].lstrip("0") or "0"
+    if fraction := (number[4] or "").rstrip("0"):
+        value += f".{fraction}"
+    return f"-{value}" if number[1] not in ("", "+") and value != "0" else value
+
+
 @dataclass(frozen=True, slots=True)
 class CsvRow:
     """One row: `number` is its place in a spreadsheet (the header is row 1), `cells` go by the header's names."""
@@ -83,10 +118,14 @@ class CsvRow:
 
 @dataclass(frozen=True, slots=True)
 class CsvTable:
-    """A header and its rows; every row has as many cells as the header has names."""
+    """A header and its rows; every row has as many cells as the header has names.
+
+    `decimal_comma`: the file is not parted by commas, so that 2,5 in a cell can be a number.
+    """
 
     header: tuple[str, ...]
     rows: tuple[CsvRow, ...]
+    decimal_comma: bool = False
 
 
 def as_utf8(data: bytes) -> bytes:
@@ -114,7 +153,8 @@ def as_utf8(data: bytes) -> bytes:
 def read_csv(data: bytes, required: Sequence[str] = ()) -> CsvTable:
     """Return the table in a CSV file parted by commas, semicolons (as European Excel writes it) or tabs.
 
-    Empty lines are passed over. In a file parted by tabs that breaks the rules for quotes, quotes are taken as they
+    Empty lines are passed over. A first line `sep=;`, by which Excel says what parts the cells, is obeyed and is no
+    row, as in Excel. In a file parted by tabs that breaks the rules for quotes, quotes are taken as they
     stand, as programs that write such files do. Raises UsageError that names the row for: no content, not UTF-8, a
     column in `required` that is missing or there twice, a row of another length than the header, broken quotes.
     """
@@ -125,10 +165,12 @@ def read_csv(data: bytes, required: Sequence[str] = ()) -> CsvTable:
         raise UsageError(
             f"The file is not UTF-8 text (row {row}).", "Save it as “CSV UTF-8” in the spreadsheet program."
         ) from error
+    said = _SEPARATOR.match(text)
+    text = text[said.end() :] if said else text
     if not text.strip():
         raise UsageError("The file is empty.", _columns_hint(required))
     header_line = next(line for line in text.splitlines() if line.strip())
-    delimiter = max(",;\t", key=header_line.count)
+    delimiter = said["mark"] if said else max(",;\t", key=header_line.count)
     records = _records(text, delimiter) if delimiter != "\t" else _tabbed(text)
     header = tuple(unescape_cell(cell.strip()) for cell in records[0].cells)
     for name in required:
@@ -138,9 +180,8 @@ def read_csv(data: bytes, required: Sequence[str] = ()) -> CsvTable:
     if uneven := [record for record in records[1:] if len(record.cells) != len(header)]:
         told = first_of([f"row {one.number} has {len(one.cells)} cells" for one in uneven])
         raise UsageError(f"{told[0].upper()}{told[1:]}; the header has {len(header)}.")
-    return CsvTable(
-        header, tuple(CsvRow(record.number, tuple(map(unescape_cell, record.cells))) for record in records[1:])
-    )
+    rows = tuple(CsvRow(record.number, tuple(map(unescape_cell, record.cells))) for record in records[1:])
+    return CsvTable(header, rows, delimiter != ",")
 
 
 def _columns_hint(required: Sequence[str]) -> str:

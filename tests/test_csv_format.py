@@ -66,3 +66,21 @@ def test_rows_are_numbered_as_in_a_spreadsheet() -> None:
     assert [(row.number, row.cells) for row in table.rows] == [(2, ("1", "x\ny")), (4, ("2", "z"))]
     with pytest.raises(UsageError, match="Row 3 has 1 cells"):
         read_csv(b'a,b\n1,"x\ny"\n2\n')
+
+
+@pytest.mark.parametrize(
+    ("first", "mark"),
+    [("sep=;", ";"), ('"sep=;"', ";"), ("SEP=|", "|"), ("sep=;;;", ";"), ("sep=\t", "\t"), ("sep=,", ",")],
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_excels_line_says_what_parts_the_cells(first: str, mark: str, end: str) -> None:
+    lines = [first, mark.join("a,b"[::2]), mark.join("12")]
+    table = read_csv(("\ufeff" + end.join(lines) + end).encode())
+    assert (table.header, table.decimal_comma) == (("a", "b"), mark != ",")
+    assert [(row.number, row.cells) for row in table.rows] == [(2, ("1", "2"))]
+
+
+def test_a_column_called_sep_is_a_column() -> None:
+    assert read_csv(b"sep=x,b\n1,2\n").header == ("sep=x", "b")
+    with pytest.raises(UsageError, match="empty"):
+        read_csv(b"sep=;\n\n")

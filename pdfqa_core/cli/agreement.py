@@ -10,12 +10,21 @@ from pathlib import Path
 from typing import Any
 
 from pdfqa_core.cli.options import add_common, write_file
+from pdfqa_core.csv_format import label_of
 from pdfqa_core.errors import UsageError, in_file
 from pdfqa_core.exports.agreement import agreement_frame, agreement_html
 from pdfqa_core.exports.frames import format_of, write_frame
 from pdfqa_core.extraction.process.outside import read_file
 from pdfqa_core.json_codec import plain
-from pdfqa_core.metrics.agreement import CRITERION, WEIGHTS, Agreement, AgreementOfMany, agreement_of_many, read_ratings
+from pdfqa_core.metrics.agreement import (
+    CRITERION,
+    WEIGHTS,
+    Agreement,
+    AgreementOfMany,
+    agreement_of_many,
+    look_alikes,
+    read_ratings,
+)
 
 
 def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -41,7 +50,15 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         help="column that names the items of such a table (default: item or id where it comes first, else the row)",
     )
     command.add_argument("--criterion", default=CRITERION, help=f"what they judged in it (default: {CRITERION})")
-    command.add_argument("--values", default="", metavar="V,W", help="judgements that count (default: all)")
+    command.add_argument(
+        "--values",
+        default="",
+        metavar="V,W",
+        help="judgements that count (default: all but NA, N/A, NaN, NULL, dashes and empty cells)",
+    )
+    command.add_argument(
+        "--ignore-case", action="store_true", help="Yes and yes are one label (so too with names of annotators)"
+    )
     command.add_argument(
         "--annotators", nargs="+", metavar="NAME", default=[], help="those to compare, where more have rated"
     )
@@ -68,11 +85,15 @@ def run(arguments: argparse.Namespace) -> int:
             item=arguments.item,
             criterion=arguments.criterion,
             values=_listed(arguments.values),
+            ignore_case=arguments.ignore_case,
         )
     names = arguments.annotators or list(dict.fromkeys(one.annotator for one in judgements))
     if len(set(names)) < len(names):
         raise UsageError("An annotator is named twice.", "Name different ones.")
-    scale = _listed(arguments.scale)
+    scale = [label_of(label) for label in _listed(arguments.scale)]
+    if arguments.ignore_case:
+        found = {one.value.casefold(): one.value for one in judgements}
+        scale = [found.get(label.casefold(), label) for label in scale]
     ordinal = "ordinal" if arguments.weights or scale else ""
     results = agreement_of_many(
         judgements,
@@ -83,11 +104,13 @@ def run(arguments: argparse.Namespace) -> int:
     )
     many = results if len(names) > 2 else ()
     pairs = [pair for one in results for pair in one.pairs]
-    notes = [f"Left out: {left_out} cells that are empty or hold another value."] if left_out else []
+    told = [f"{count} {value or 'empty'}" for value, count in left_out.most_common(8)]
+    notes = [f"Left out: {left_out.total()} cells without a value that counts ({', '.join(told)})."] if left_out else []
+    notes += [f"{note} Mend the file, or add --ignore-case." for note in look_alikes(judgements)]
     _write(arguments, pairs, many, notes)
     if arguments.json:
         rows = {one.criterion: _row_of_many(one) for one in many} or {pair.criterion: _row(pair) for pair in pairs}
-        print(json.dumps({"criteria": rows, "left_out": left_out}, ensure_ascii=False))
+        print(json.dumps({"criteria": rows, "left_out": left_out.total(), "notes": notes}, ensure_ascii=False))
         return 0
     texts = [described_many(one, arguments.weights) for one in many] or [
         described(pair, arguments.weights) for pair in pairs

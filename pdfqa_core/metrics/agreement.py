@@ -13,10 +13,10 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations, pairwise
-from math import fsum
+from math import fsum, isfinite
 from typing import TYPE_CHECKING
 
-from pdfqa_core.csv_format import CsvTable, read_csv
+from pdfqa_core.csv_format import CsvTable, is_missing, label_of, read_csv, tidy
 from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.base import Group, measure
 from pdfqa_core.metrics.statistics import (
@@ -184,10 +184,14 @@ def agreement(
 
 def ordered(labels: Sequence[str]) -> tuple[str, ...]:
     """Return the labels once each: as numbers where all are numbers, else by their text."""
+    return tuple(sorted(set(labels), key=float if _numbers(labels) else None))
+
+
+def _numbers(labels: Iterable[str]) -> bool:
     try:
-        return tuple(sorted(set(labels), key=float))
+        return all(isfinite(float(label)) for label in labels)
     except ValueError:
-        return tuple(sorted(set(labels)))
+        return False
 
 
 def whole_scale(labels: Sequence[str]) -> tuple[str, ...]:
@@ -512,8 +516,8 @@ def agreement_of_many(
     `scale` is nominal, ordinal, interval or ratio; where it is not said, alpha is nominal, and kappas of whole numbers
     have weights too. `scales` gives the labels of a criterion in order, where the order of numbers or texts is not
     meant. Two annotators are a pair under every criterion, of more those who judged by it. Raises UsageError if there
-    are fewer than two annotators, one of the named is not there, one judged an item twice, or a label does not fit the
-    scale. Sources: Krippendorff 2011; Light 1971.
+    are fewer than two annotators, one of the named is not there, one judged an item twice, a label does not fit the
+    scale, or the scale is ordinal and nobody says in which order its words are. Sources: Krippendorff 2011; Light 1971.
     """
     rows = tuple(judgements)
     names = _chosen(tuple(dict.fromkeys(row.annotator for row in rows)), tuple(annotators))
@@ -524,6 +528,12 @@ def agreement_of_many(
         labels = tuple((scales or {}).get(criterion, ())) or ordered(
             [label for judged in given.values() for label in judged.values()]
         )
+        if scale == "ordinal" and not (scales or {}).get(criterion) and len(labels) > 2 and not _numbers(labels):
+            raise UsageError(
+                f"On an ordinal scale labels have an order, and that of {', '.join(labels)} (the alphabet's) says "
+                f"nothing about {criterion!r}.",
+                f"Give the labels from the lowest to the highest: --scale {','.join(labels)}.",
+            )
         pairs = []
         for one, other in combinations(given, 2):
             shared = [item for item in given[one] if item in given[other]]
@@ -633,31 +643,70 @@ _ITEM_NAMES = ("item", "id", "item_id", "_id")
 
 
 def read_ratings(
-    data: bytes, *, columns: Sequence[str] = (), item: str = "", criterion: str = CRITERION, values: Sequence[str] = ()
-) -> tuple[tuple[Judgement, ...], int]:
-    """Return the judgements of a table, and how many cells were left out: empty, or not among the wanted `values`.
+    data: bytes,
+    *,
+    columns: Sequence[str] = (),
+    item: str = "",
+    criterion: str = CRITERION,
+    values: Sequence[str] = (),
+    ignore_case: bool = False,
+) -> tuple[tuple[Judgement, ...], Counter[str]]:
+    """Return the judgements of a table, and how many cells were left out, by what they hold.
 
+    Left out is what says that there is no value (`is_missing`), unless `values` names it, and what is not among the
+    wanted `values`. Labels are those of `label_of`, where the file is not parted by commas with a decimal comma; with
+    `ignore_case` labels, annotators and criteria that differ in letter case only are one, as it is written first.
     Cells are parted by commas, semicolons or tabs; white space around them is not part of them. A table with the four
     COLUMNS is in the long format, and of its others only `conversation` is read. Of a wide table `columns` are the
     annotators and `item` names the rows, by their number where it is empty; without `columns` the table must hold
     nothing but the annotators and, before them, a column called item or id. Raises UsageError that names the row or
-    column: no content, not UTF-8, an empty cell or a repeated row in the long format, columns that cannot be told
-    apart, an item twice, no judgement at all.
+    column: no content, not UTF-8, an empty item, annotator or criterion or a repeated row in the long format, columns
+    that cannot be told apart, an item twice, no judgement at all.
     """
     table = read_csv(data)
     if not columns and set(COLUMNS) <= set(table.header):
         given = _long(read_csv(data, COLUMNS))
-        empty = 0
     else:
-        given, empty = _wide(table, columns, item, criterion)
-    kept = tuple(judgement for judgement in given if not values or judgement.value in values)
+        given = _wide(table, columns, item, criterion)
+    first: dict[tuple[str, str], str] = {}
+
+    def one_name(kind: str, name: str) -> str:
+        return first.setdefault((kind, name.casefold()), name) if ignore_case else name
+
+    wanted = [one_name("label", label_of(value)) for value in values]
+    kept = []
+    left_out: Counter[str] = Counter()
+    for row in given:
+        label = label_of(row.value, table.decimal_comma)
+        if (wanted or is_missing(label)) and one_name("label", label) not in wanted:
+            left_out[label] += 1
+            continue
+        annotator, judged = one_name("annotator", row.annotator), one_name("criterion", row.criterion)
+        kept.append(replace(row, annotator=annotator, criterion=judged, value=one_name("label", label)))
     if not kept:
-        found = ", ".join(sorted({judgement.value for judgement in given})[:8])
+        found = ", ".join(sorted(filter(None, left_out))[:8])
         raise UsageError(
             "No row holds a judgement that counts.",
             f"Values in the file: {found}." if found else "All cells are empty.",
         )
-    return kept, empty + len(given) - len(kept)
+    return tuple(kept), left_out
+
+
+def look_alikes(judgements: Iterable[Judgement]) -> tuple[str, ...]:
+    """Return a sentence for labels, annotators and criteria that count as several because of letter case only."""
+    kinds: dict[tuple[str, str], dict[str, None]] = {}
+    for one in judgements:
+        for kind, name in (
+            (f"labels of {one.criterion!r}", one.value),
+            ("annotators", one.annotator),
+            ("criteria", one.criterion),
+        ):
+            kinds.setdefault((kind, name.casefold()), {})[name] = None
+    return tuple(
+        f"{' and '.join(map(repr, names))} differ in letter case only, and count as {len(names)} {kind}."
+        for (kind, _), names in kinds.items()
+        if len(names) > 1
+    )
 
 
 def _long(table: CsvTable) -> tuple[Judgement, ...]:
@@ -667,9 +716,9 @@ def _long(table: CsvTable) -> tuple[Judgement, ...]:
     seen: dict[tuple[str, str, str], int] = {}
     found = []
     for row in table.rows:
-        cells = [row.cells[place].strip() for place in places]
+        cells = [tidy(row.cells[place]) for place in places]
         for name, cell in zip(COLUMNS, cells, strict=False):
-            if not cell:
+            if not cell and name != "value":
                 raise UsageError(f"Row {row.number}: the column {name!r} is empty.", "Fill it or remove the row.")
         judgement = Judgement(*cells)
         key = (judgement.item, judgement.annotator, judgement.criterion)
@@ -686,15 +735,14 @@ def _long(table: CsvTable) -> tuple[Judgement, ...]:
     return tuple(found)
 
 
-def _wide(table: CsvTable, columns: Sequence[str], item: str, criterion: str) -> tuple[tuple[Judgement, ...], int]:
+def _wide(table: CsvTable, columns: Sequence[str], item: str, criterion: str) -> tuple[Judgement, ...]:
     annotators, item = _columns(table.header, columns, item)
     places = {name: table.header.index(name) for name in annotators}
     names = table.header.index(item) if item else None
     seen: dict[str, int] = {}
     found = []
-    empty = 0
     for row in table.rows:
-        label = str(row.number) if names is None else row.cells[names].strip()
+        label = str(row.number) if names is None else tidy(row.cells[names])
         if not label:
             raise UsageError(f"Row {row.number}: the column {item!r} is empty.", "Fill it or remove the row.")
         if label in seen:
@@ -703,13 +751,8 @@ def _wide(table: CsvTable, columns: Sequence[str], item: str, criterion: str) ->
                 "Keep one of them, or choose another column with --item.",
             )
         seen[label] = row.number
-        for name, place in places.items():
-            cell = row.cells[place].strip()
-            if cell:
-                found.append(Judgement(label, name, criterion, cell))
-            else:
-                empty += 1
-    return tuple(found), empty
+        found += [Judgement(label, name, criterion, row.cells[place]) for name, place in places.items()]
+    return tuple(found)
 
 
 def _columns(header: Sequence[str], columns: Sequence[str], item: str) -> tuple[tuple[str, ...], str]:

@@ -7,13 +7,12 @@ told by row and column, all at once, and then nothing is taken.
 
 from __future__ import annotations
 
-import re
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from pdfqa_core.csv_format import CsvRow, CsvTable, read_csv, write_csv
+from pdfqa_core.csv_format import CsvRow, CsvTable, is_missing, label_of, read_csv, write_csv
 from pdfqa_core.errors import UsageError, first_of
 from pdfqa_core.protocols.annotation import commented, judged
 from pdfqa_core.protocols.gold.rows import Field
@@ -24,7 +23,6 @@ from pdfqa_core.types import Answer, Turn
 
 FIELDS = ("item", "annotator", "criterion", "value", "comment", "seconds", "rated_at")
 ANSWER_FIELDS = ("question", "answer", "conversation")
-_ZEROS = re.compile(r"(-?\d+)[.,]0+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +149,8 @@ def ratings_of(
             faults.append(one.fault("item", f"there is no item {item!r}"))
         elif criterion is None:
             faults.append(one.fault("criterion", f"{one.criterion!r} is not asked about item {item!r}"))
+        elif not value and one.value and is_missing(one.value):
+            continue
         elif not value:
             why = f"{one.value!r} is no value of {criterion.name}: {_choices(criterion)}" if one.value else "is empty"
             faults.append(one.fault("value", why))
@@ -227,11 +227,12 @@ def study_of_table(data: bytes, name: str, columns: Columns, criteria: Sequence[
         turns.append(StudyTurn(turn, talks.setdefault(talk, uuid.uuid4().hex), title, {}))
         for said in _row(row, {}, heads, columns, turn.id):
             criterion = known.get(said.criterion)
-            value = (
-                value_of(said.value, criterion, columns.values)
-                if criterion
-                else columns.values.get(said.value, said.value)
-            )
+            if criterion is None:
+                value = columns.values.get(said.value, label_of(said.value, table.decimal_comma))
+            else:
+                value = value_of(said.value, criterion, columns.values)
+            if is_missing(said.value) and (not value or (criterion is None and is_missing(value))):
+                continue
             if not value and criterion is not None:
                 why = f"{said.value!r} is no value of {said.criterion}: {_choices(criterion)}"
                 faults.append(Fault(row.number, said.column, why))
@@ -325,8 +326,8 @@ def value_of(value: str, criterion: Criterion, values: Mapping[str, str]) -> str
     labels = [label.casefold() for label in criterion.labels]
     if value.casefold() in labels:
         return criterion.scale[labels.index(value.casefold())]
-    number = _ZEROS.fullmatch(value)
-    return number[1] if number and number[1] in criterion.scale else ""
+    number = label_of(value, decimal_comma=True)
+    return number if number in criterion.scale else ""
 
 
 def _choices(criterion: Criterion) -> str:

@@ -72,6 +72,20 @@ def test_a_table_with_a_column_per_annotator(run, tmp_path):
     assert "No, Yes" in nothing.data["error"]["hint"]
 
 
+def test_what_is_left_out_or_looks_alike_is_said(run, tmp_path):
+    path = tmp_path / "wide.csv"
+    path.write_text("sep=;\nitem;A;B\n1;Low;low\n2;mid;NA\n3;mid;HIGH\n4;high;\n5;low;low\n")
+    done = run("agreement", path, "--json")
+    assert done.data["left_out"] == 2
+    assert done.data["notes"][0] == "Left out: 2 cells without a value that counts (1 NA, 1 empty)."
+    assert "--ignore-case" in done.data["notes"][1]
+    assert all(note in run("agreement", path).out for note in done.data["notes"])
+    ordinal = ("agreement", path, "--ignore-case", "--weights", "linear")
+    assert "--scale" in run(*ordinal, "--json").data["error"]["hint"]
+    row = run(*ordinal, "--scale", "low,mid,high", "--json").data["criteria"]["value"]
+    assert (row["n"], row["agreement"], row["labels"]) == (3, pytest.approx(2 / 3), ["Low", "mid", "HIGH"])
+
+
 def test_the_labels_of_nq301_agree_as_one_command_says(run, shared_data):
     file = shared_data / "human_labels" / "nq301_human.tsv"
     done = run("agreement", file, "--columns", "annotator1,annotator2", "--values", "Yes,No", "--json")

@@ -199,6 +199,17 @@ def test_criteria_of_others_are_compared_too(store: Store) -> None:
     assert [one.weights for one in found.all.pairs[0].weighted] == ["linear", "quadratic"]
 
 
+def test_missing_values_are_no_ratings(store: Store) -> None:
+    studies, files = services(store)
+    table = b"question;answer;tone: Ada;tone: Ben\nQ1;A1;4;4,0\nQ2;A2;2;NA\nQ3;A3;2,5;2.50\nQ4;A4;-;1\n"
+    study = files.of_table("me", table, "Tones", Columns())
+    (found,) = StudyReports(studies).agreement("me", study.id, None)
+    assert (found.all.labels, found.all.pairs[0].n, found.all.pairs[0].agreement) == (("1", "2", "2.5", "4"), 2, 1)
+    study_id = two_talks(store, studies)
+    said = b"item,answer: Ada,answer: Ben\na1,1.0,NA\na2,N/A,0\n"
+    assert files.add_ratings("me", study_id, said, Columns(), ["Ada", "Ben"]) == 2
+
+
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet", "wide"])
 def test_exported_ratings_come_back_as_they_were(store: Store, elsewhere: Store, kind: str) -> None:
     study_id = rated(store)

@@ -135,6 +135,12 @@ class RetrievalSettings(SettingsGroup):
     b: float = setting(
         0.75, "BM25 length normalisation.", Looks("BM25 b", "length normalisation", WORDS, 1, beside=True), ge=0, le=1
     )
+    idf: Literal["lucene", "okapi"] = setting(
+        "lucene", "How BM25 weighs rare words: lucene (always above 0) or okapi, as in rank-bm25 (0 or less in small "
+        "collections).",
+        Looks("Rare words weigh", "okapi: as in rank-bm25; a word of half the passages counts nothing", WORDS,
+              dropdown=True),
+    )  # fmt: skip
     language: Literal["auto", Language] = setting(
         "auto", "Language of stop words and stems in BM25; auto: each document's own.",
         Looks("Language", "Whose stop words and stems BM25 knows; auto: each document's own", WORDS, dropdown=True),

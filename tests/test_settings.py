@@ -82,7 +82,8 @@ OTHER = {  # another valid value for every setting
         "read_by": "x", "min_length": (5, {"max_length": 70}), "max_length": (71, {"min_length": 5}),
     },
     "retrieval": {
-        "retriever": "bm25", "k": 7, "k1": 1.7, "b": 0.7, "language": "german", "stemming": True, "stop_words": False,
+        "retriever": "bm25", "k": 7, "k1": 1.7, "b": 0.7, "idf": "okapi",
+        "language": "german", "stemming": True, "stop_words": False,
         "spelling": False, "embedding_model": "x", "embedding_precision": "exact", "candidates": 7,
         "clamp": False, "rrf_k": 7, "weight": 0.7,
         "exact_below": 7, "index": "lance", "late_model": "x", "first_stage": "bm25", "reranker": "x",

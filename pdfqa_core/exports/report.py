@@ -287,7 +287,8 @@ def _search(system: RunSystem, settings: Mapping[str, Any]) -> str:
         "snippets": f" of {chunking['length']} {chunking['unit']}",
     }.get(chunking["chunker"], "")
     headed = ", indexed with title and heading" if chunking["headings"] else ""
-    used = [f"BM25 k1 = {retrieval['k1']}, b = {retrieval['b']}", *_search_models(system, retrieval)]
+    bm25 = f"BM25 k1 = {retrieval['k1']}, b = {retrieval['b']}, idf {retrieval.get('idf', 'okapi')}"
+    used = [bm25, *_search_models(system, retrieval)]
     return (
         f"; pages read by: {chunking.get('read_by') or settings['extraction']['extractor']}; passages: "
         f"{chunking['chunker']}{size}{headed}; retriever: {retrieval['retriever']} ({', '.join(used)}), k = "

@@ -9,7 +9,7 @@ from typing import ClassVar
 from pdfqa_core.retrieval.analysis import AUTO
 from pdfqa_core.retrieval.base import IndexRetriever, ScoredRow, retrievers
 from pdfqa_core.retrieval.interface import LexicalSearch, WordRules
-from pdfqa_core.retrieval.postings import Ints
+from pdfqa_core.retrieval.postings import LUCENE, Ints
 from pdfqa_core.types import Query
 
 
@@ -22,10 +22,12 @@ class LexicalRetriever(IndexRetriever):
     language: str = AUTO
     stemming: bool = False
     stop_words: bool = True
+    idf: str = LUCENE
 
     @cached_property
     def _lexical(self) -> LexicalSearch:
-        return self.index.lexical(WordRules(self.k1, self.b, self.language, self.stemming, self.stop_words))
+        rules = WordRules(self.k1, self.b, self.language, self.stemming, self.stop_words, self.idf)
+        return self.index.lexical(rules)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -35,7 +37,7 @@ class LexicalRetriever(IndexRetriever):
 @retrievers.register("bm25", "counts matching words; instant, no encoder")
 @dataclass(frozen=True, eq=False)
 class BM25(LexicalRetriever):
-    """BM25Okapi as rank-bm25 defines it; finds only passages that share a term with the question."""
+    """BM25 with Lucene's idf, or rank-bm25's; finds only passages that share a term with the question."""
 
     name: ClassVar[str] = "bm25"
 

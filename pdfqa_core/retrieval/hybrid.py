@@ -138,7 +138,7 @@ class Hybrid(BothLists):
 
     Both parts are exact for every passage of the union. Passages that share no term with the question rank below those
     that do, ordered by similarity; their score is cos - 2, below every product. Equal products (such as 0) are ordered
-    by similarity as well. In an index of very few passages rank-bm25's idf can be 0 or negative for every term: BM25
+    by similarity as well. With the idf of rank-bm25 all terms of an index of few passages can weigh 0 or less: BM25
     counts as 0 then, and similarity alone decides. `clamp` False: the product as it is, of any sign; what shares no
     term has the product 0. Source: Xu et al. 2022, "LaPraDoR".
     """

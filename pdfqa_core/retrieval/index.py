@@ -39,7 +39,7 @@ from pdfqa_core.whole_files import cannot_write
 
 @dataclass(frozen=True, eq=False)
 class Lexical:
-    """BM25 scores of a whole index for given `k1` (term saturation), `b` (length normalisation) and `analysis`.
+    """BM25 scores of a whole index for given `k1` (term saturation), `b` (length normalisation), `analysis` and `idf`.
 
     What all questions share is kept with the index by `shared`. Raises UsageError if k1 is negative or b outside 0..1.
     """
@@ -49,6 +49,7 @@ class Lexical:
     analysis: Analysis
     k1: float
     b: float
+    idf: str
     shared: Shared
 
     def __post_init__(self) -> None:
@@ -75,9 +76,9 @@ class Lexical:
     def _weighted(self) -> Weighted:
         def weigh() -> Weighted:
             postings = self._postings
-            return Weighted(postings, postings.weights(self.k1, self.b))
+            return Weighted(postings, postings.weights(self.k1, self.b, self.idf))
 
-        weighted: Weighted = self.shared(("bm25", self.analysis.key, self.k1, self.b), weigh)
+        weighted: Weighted = self.shared(("bm25", self.analysis.key, self.k1, self.b, self.idf), weigh)
         return weighted
 
     def prepare(self) -> None:
@@ -242,7 +243,7 @@ class Index:
     def lexical(self, rules: WordRules) -> Lexical:
         """Return BM25 by these rules. Raises UsageError."""
         analysis = rules.analysis(self.languages)
-        return Lexical(self.postings, self.passages, analysis, rules.k1, rules.b, self.shared)
+        return Lexical(self.postings, self.passages, analysis, rules.k1, rules.b, rules.idf, self.shared)
 
     def semantic(self, exact_below: int) -> Semantic:
         """Return search by meaning, exact in fewer than `exact_below` passages."""

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.retrieval.analysis import Analysis
 from pdfqa_core.retrieval.encoder import OnProgress, TextEncoder, Vectors
-from pdfqa_core.retrieval.postings import Floats, Ints, Mask
+from pdfqa_core.retrieval.postings import LUCENE, Floats, Ints, Mask
 from pdfqa_core.types import Passage, Query
 
 T = TypeVar("T")
@@ -39,13 +39,14 @@ class IndexStats:
 
 @dataclass(frozen=True)
 class WordRules:
-    """How BM25 compares words: `k1` (term saturation), `b` (length normalisation), whose stop words and stems."""
+    """How BM25 compares words: `k1` (term saturation), `b` (length normalisation), whose stop words, stems and idf."""
 
     k1: float
     b: float
     language: str
     stemming: bool
     stop_words: bool
+    idf: str = LUCENE
 
     def analysis(self, present: Sequence[str]) -> Analysis:
         """Return how words of passages in these languages are compared. Raises UsageError."""

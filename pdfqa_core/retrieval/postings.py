@@ -1,4 +1,4 @@
-"""Which terms stand in which passages, and the BM25 scores that follow: rank-bm25's, made fast; no retriever."""
+"""Which terms stand in which passages, and the BM25 scores that follow: Lucene's or rank-bm25's; no retriever."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from rank_bm25 import BM25Okapi
 Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
+
+LUCENE, OKAPI = "lucene", "okapi"  # whose idf weighs the terms
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,19 +142,33 @@ class Postings:
         starts = np.concatenate(([0], np.cumsum(np.bincount(terms, minlength=len(vocabulary))))).astype(np.int64)
         return Postings(vocabulary, starts, rows, counts, self.lengths)
 
-    def weights(self, k1: float, b: float) -> Floats:
+    def weights(self, k1: float, b: float, idf: str = OKAPI) -> Floats:
         """Return what each posting adds to its passage's BM25 score; aligned with `rows`.
 
-        idf(t) = ln(N - df + 0.5) - ln(df + 0.5); where that is negative, 0.25 times the average idf of all terms.
+        OKAPI: idf(t) = ln(N - df + 0.5) - ln(df + 0.5); where that is negative, 0.25 times the average idf of all
+        terms, which can be 0 or negative in few passages. LUCENE: see `lucene_idf`.
         weight = idf · tf (k1 + 1) / (tf + k1 (1 - b + b · length / average length)). Source: Trotman, Puurula and
-        Burgess 2014, "Improvements to BM25 and Language Models Examined", as rank-bm25's BM25Okapi computes it.
+        Burgess 2014, "Improvements to BM25 and Language Models Examined", OKAPI as rank-bm25's BM25Okapi computes it.
         """
-        known = _Statistics(self, k1=k1, b=b)
-        idf = np.fromiter(known.idf.values(), np.float64, count=len(known.idf))
-        norms = k1 * (1 - b + b * known.doc_len / max(known.avgdl, 1e-12))
+        if idf == LUCENE:
+            of_term = lucene_idf(np.diff(self.starts), self.size)
+        else:
+            known = _Statistics(self, k1=k1, b=b).idf
+            of_term = np.fromiter(known.values(), np.float64, count=len(known))
+        average = float(self.lengths.mean()) if self.size else 0.0
+        norms = k1 * (1 - b + b * self.lengths / max(average, 1e-12))
         counts = self.counts.astype(np.float64)
-        scores: Floats = np.repeat(idf, np.diff(self.starts)) * (counts * (k1 + 1)) / (counts + norms[self.rows])
+        scores: Floats = np.repeat(of_term, np.diff(self.starts)) * (counts * (k1 + 1)) / (counts + norms[self.rows])
         return scores
+
+
+def lucene_idf(frequencies: npt.NDArray[np.number], size: int) -> Floats:
+    """Return ln(1 + (N - df + 0.5) / (df + 0.5)) of terms that stand in df of N passages: above 0 for all of them.
+
+    Source: Lucene's BM25Similarity.
+    """
+    found: Floats = np.log1p((size - frequencies + 0.5) / (frequencies + 0.5))
+    return found
 
 
 class _Statistics(BM25Okapi):  # type: ignore[misc]

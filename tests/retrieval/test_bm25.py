@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -5,7 +7,10 @@ from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
 from pdfqa_core.retrieval.analysis import Analyser
-from pdfqa_core.retrieval.postings import Postings, TermCounts, Weighted, top
+from pdfqa_core.retrieval.bm25 import BM25
+from pdfqa_core.retrieval.index import Index
+from pdfqa_core.retrieval.postings import LUCENE, Postings, TermCounts, Weighted, top
+from tests.retrieval.fakes import passages
 
 TOKENS = st.lists(st.sampled_from("abcdefgh"), max_size=12)
 CORPUS = st.lists(TOKENS, min_size=1, max_size=12)
@@ -22,6 +27,39 @@ def test_scores_are_those_of_rank_bm25(corpus, question, k1, b):
     # With b = 1, rank-bm25 divides 0 by 0 for an empty passage; ours scores 0.
     assert np.allclose(scores, np.nan_to_num(expected), atol=1e-6)
     assert matched.tolist() == [bool(set(tokens) & set(question)) for tokens in corpus]
+
+
+@settings(max_examples=40, deadline=None)
+@given(CORPUS, TOKENS, st.floats(0.01, 3), st.floats(0, 0.9))
+def test_with_lucenes_idf_a_word_is_never_in_the_way(corpus, question, k1, b):
+    postings = Postings.merged([TermCounts.of(corpus)])
+    scores, matched = Weighted(postings, postings.weights(k1, b, LUCENE)).scores(question)
+    average = max(sum(map(len, corpus)) / len(corpus), 1e-12)
+    for tokens, score, found in zip(corpus, scores, matched, strict=True):
+        expected = 0.0
+        for term in question:
+            frequency, times = sum(term in one for one in corpus), tokens.count(term)
+            idf = math.log(1 + (len(corpus) - frequency + 0.5) / (frequency + 0.5))
+            expected += idf * times * (k1 + 1) / (times + k1 * (1 - b + b * len(tokens) / average))
+        assert score == pytest.approx(expected, abs=1e-9)
+        assert found == (score > 0)
+
+
+@pytest.mark.parametrize(
+    ("texts", "question"),
+    [
+        (
+            ["The turbine of the mill is old.", "Turbine maintenance: turbine after turbine, in May."],
+            "turbine maintenance",
+        ),
+        (["A cable.", "A winch.", "Cable and winch.", "Nothing of it."], "cable winch"),
+    ],
+)
+def test_in_few_passages_the_one_with_most_words_of_the_question_is_first(texts, question):
+    index = Index.in_memory(passages(*texts))
+    best = max(texts, key=lambda text: sum(word in text.lower() for word in question.split()))
+    assert BM25(index).search(question, 4)[0].passage.text == best
+    assert BM25(index, idf="okapi").search(question, 4)[0].passage.text != best
 
 
 @settings(max_examples=40, deadline=None)

@@ -31,7 +31,8 @@ def test_the_name_of_a_recipe(chunking, name):
 def test_two_recipes_never_have_one_name():
     others = {
         "unit": "tokens", "length": 99, "size": 99, "step": 33, "headings": False, "read_by": "visual", "k": 9,
-        "k1": 2.0, "b": 0.5, "language": "german", "stemming": True, "stop_words": False, "spelling": False,
+        "k1": 2.0, "b": 0.5, "idf": "okapi",
+        "language": "german", "stemming": True, "stop_words": False, "spelling": False,
         "candidates": 9, "rrf_k": 9,
         "weight": 0.3, "exact_below": 9, "late_model": "x", "first_stage": "bm25", "reranker": "x", "per_page": 2,
         "merge_overlaps": False,

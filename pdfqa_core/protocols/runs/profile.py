@@ -46,7 +46,8 @@ AS_IN_THE_SOURCES = Profile(
     SEED, idf=True, inner_product=True, rouge_l=True, entity_sets=True, empty_citations=True, zero_missing=True,
     unusable_as_zero=True, plain_sentences=True, all_passages=True,
     settings={
-        "chunking": {"chunker": "paragraphs", "unmodified": True, "headings": False}, "retrieval": {"clamp": False},
+        "chunking": {"chunker": "paragraphs", "unmodified": True, "headings": False},
+        "retrieval": {"clamp": False, "idf": "okapi"},
     },
 )  # fmt: skip
 PROFILES: Mapping[str, Profile] = {"": DEFAULT, SEED: AS_IN_THE_SOURCES}
@@ -67,6 +68,10 @@ DEVIATIONS: Mapping[str, str] = {
 HYBRID = (
     "hybrid: a similarity of meaning below 0 counts as 0, and passages that share no word with the question come last; "
     "the paper multiplies the two scores as they are."
+)
+IDF = (
+    "BM25: words weigh by Lucene's idf, which is above 0 for all; in the paper's rank-bm25 a word of half the passages "
+    "counts nothing."
 )
 PARAGRAPHS = (
     "paragraphs: short ones are joined, long ones cut, and those that a new page breaks are mended; the paper takes "
@@ -104,6 +109,7 @@ def search_deviations(systems: Iterable[Settings]) -> tuple[str, ...]:
     told: list[str] = []
     for one in systems:
         told += [HYBRID] if one.retrieval.retriever == "hybrid" and one.retrieval.clamp else []
+        told += [IDF] if one.retrieval.retriever != "dense" and one.retrieval.idf != "okapi" else []
         told += [PARAGRAPHS] if one.chunking.chunker == "paragraphs" and not one.chunking.unmodified else []
         told += [HEADINGS] if one.chunking.headings else []
     return tuple(f"{text} {OTHER_THAN_SOURCE}" for text in dict.fromkeys(told))

@@ -26,7 +26,7 @@ from pdfqa_core.retrieval.index import PassageProvider, fingerprint, index_text,
 from pdfqa_core.retrieval.interface import IndexStats, WordRules
 from pdfqa_core.retrieval.lance.library import FOLDER
 from pdfqa_core.retrieval.lance.tables import SCHEMA, WORDS, Columns, Entry, Tables
-from pdfqa_core.retrieval.postings import Floats, Ints, Mask, top
+from pdfqa_core.retrieval.postings import OKAPI, Floats, Ints, Mask, lucene_idf, top
 from pdfqa_core.streaming import is_set
 from pdfqa_core.text import terms
 from pdfqa_core.types import Passage, Progress, Query
@@ -113,7 +113,7 @@ class Names:
     theirs: Mapping[str, float]
 
     @classmethod
-    def of(cls, vocabulary: Mapping[str, Mapping[str, int]], analysis: Analysis, passages: int) -> Names:
+    def of(cls, vocabulary: Mapping[str, Mapping[str, int]], analysis: Analysis, passages: int, idf: str) -> Names:
         """Return the names that an analysis gives the words of each language."""
         words: dict[str, dict[str, tuple[str, ...]]] = {}
         counts: Counter[str] = Counter()
@@ -126,14 +126,16 @@ class Names:
                 own[language] = (*own.get(language, ()), term)
                 counts[name] += known[term]
         found = np.minimum(np.fromiter(counts.values(), np.float64, count=len(counts)), passages)
-        idf = np.log(passages - found + 0.5) - np.log(found + 0.5)
-        idf[idf < 0] = 0.25 * idf.mean() if len(idf) else 0.0  # as rank-bm25 does it
+        ours = lucene_idf(found, passages)
+        if idf == OKAPI:
+            ours = np.log(passages - found + 0.5) - np.log(found + 0.5)
+            ours[ours < 0] = 0.25 * ours.mean() if len(ours) else 0.0  # as rank-bm25 does it
         each: Counter[str] = Counter()
         for known in vocabulary.values():
             each.update(known)
         stands = np.fromiter(each.values(), np.float64, count=len(each))
-        theirs = np.log(1 + (passages - stands + 0.5) / (stands + 0.5))
-        return cls(words, dict(zip(counts, idf.tolist(), strict=True)), dict(zip(each, theirs.tolist(), strict=True)))
+        theirs = lucene_idf(stands, passages)
+        return cls(words, dict(zip(counts, ours.tolist(), strict=True)), dict(zip(each, theirs.tolist(), strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -374,7 +376,7 @@ class LanceIndex:
         analysis = rules.analysis(self.languages)
 
         def names() -> Names:
-            return self.shared(("names", repr(analysis)), lambda: self._names(analysis))
+            return self.shared(("names", repr(analysis), rules.idf), lambda: self._names(analysis, rules.idf))
 
         return LanceWords(
             self.tables,
@@ -388,8 +390,8 @@ class LanceIndex:
             rules.b,
         )
 
-    def _names(self, analysis: Analysis) -> Names:
-        return Names.of(self._vocabulary, analysis, len(self.columns.ids))
+    def _names(self, analysis: Analysis, idf: str) -> Names:
+        return Names.of(self._vocabulary, analysis, len(self.columns.ids), idf)
 
     def semantic(self, exact_below: int) -> LanceVectors:
         """Return search by meaning, exact in fewer than `exact_below` passages."""

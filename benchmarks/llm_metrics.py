@@ -31,9 +31,9 @@ from pdfqa_core.metrics.refusal import classify_refusals
 from pdfqa_core.metrics.replies import CachedLLM, Decision
 from pdfqa_core.metrics.statistics import summarise
 from pdfqa_core.models.metrics import remembering
-from pdfqa_core.protocols.answer_files import Pair
-from pdfqa_core.protocols.runs import Tools
-from pdfqa_core.protocols.runs.judging import judged
+from pdfqa_core.protocols import Tools
+from pdfqa_core.protocols.base import Pair
+from pdfqa_core.protocols.judging import judged
 from pdfqa_core.settings import LLMSettings, models_path
 
 ROOT = Path(__file__).resolve().parent.parent

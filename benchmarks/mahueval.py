@@ -19,7 +19,7 @@ from pathlib import Path
 
 from pdfqa_core.cli.study import overlap_lines, results_text, roster_lines
 from pdfqa_core.protocols.annotation import needed
-from pdfqa_core.protocols.mahueval import Doing, Plan
+from pdfqa_core.protocols.conversations import Doing, Plan
 from pdfqa_core.services import LOCAL_OWNER, SAMPLE, Services
 from pdfqa_core.settings import Settings
 from pdfqa_core.study_types import AppliesTo

@@ -12,7 +12,7 @@ import os
 import random
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,12 +21,11 @@ sys.path.insert(0, str(ROOT))
 
 from joblib import cpu_count  # noqa: E402
 
-from pdfqa_core.evaluation_types import Evaluation, ScoredSystem  # noqa: E402
+from pdfqa_core.evaluation_types import Evaluation, Prediction, ScoredSystem  # noqa: E402
 from pdfqa_core.metrics.comparison import compare  # noqa: E402
 from pdfqa_core.metrics.short_answers import normalise_answer  # noqa: E402
-from pdfqa_core.protocols.answer_files import Pair  # noqa: E402
-from pdfqa_core.protocols.answers import score_answers  # noqa: E402
-from pdfqa_core.protocols.asqa import AmbiguousQuestion, score_asqa  # noqa: E402
+from pdfqa_core.protocols import Case, Tools, run_protocols  # noqa: E402
+from pdfqa_core.protocols.asqa import AsqaCase  # noqa: E402
 
 WORDS, SENTENCE = 100, 15
 MEASURES = ("answer_f1", "answer_em", "bleu_1", "rouge_l")
@@ -53,16 +52,24 @@ def texts(count: int, seed: int) -> list[tuple[str, str]]:
 
 def asqa(pairs: list[tuple[str, str]]) -> ScoredSystem:
     """Return the scores of predictions as ASQA has them."""
-    gold = [
-        AmbiguousQuestion(str(place), "Who?", (("Which?", (" ".join(one.split()[:2]),)),), (one, one[: len(one) // 2]))
+    cases = [
+        AsqaCase(str(place), "Who?", (one, one[: len(one) // 2]), pairs=(("Which?", (" ".join(one.split()[:2]),)),))
         for place, (_, one) in enumerate(pairs)
     ]
-    return score_asqa("system", gold, {str(place): said for place, (said, _) in enumerate(pairs)})
+    return _scored("asqa", "system", cases, pairs, Tools())
 
 
 def answers(pairs: list[tuple[str, str]], name: str) -> ScoredSystem:
     """Return the scores of predictions as the protocol `answers` has them."""
-    return score_answers(name, [Pair(str(n), said, (gold,)) for n, (said, gold) in enumerate(pairs)], MEASURES)
+    cases = [Case(str(place), "Who?", (one,)) for place, (_, one) in enumerate(pairs)]
+    return _scored("answers", name, cases, pairs, Tools(measures=MEASURES))
+
+
+def _scored(
+    protocol: str, name: str, cases: Sequence[Case], pairs: list[tuple[str, str]], tools: Tools
+) -> ScoredSystem:
+    said = {str(place): Prediction(str(place), one) for place, (one, _) in enumerate(pairs)}
+    return run_protocols.get(protocol).score(name, cases, said, tools)
 
 
 def timed(what: str, work: Callable[[], T]) -> tuple[float, float]:

@@ -86,11 +86,11 @@ class EitherStop:
         return is_set(self.one) or is_set(self.other)
 
 
-def result_of(steps: Generator[Any, None, T]) -> T:
-    """Run a generator to its end and return what it returns."""
+def result_of(steps: Generator[Any, None, T], on_step: Callable[[Any], None] = lambda step: None) -> T:
+    """Run a generator to its end and return what it returns; `on_step` is given what it yields."""
     while True:
         try:
-            next(steps)
+            on_step(next(steps))
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]
 

@@ -18,9 +18,10 @@ from pdfqa_core.extraction.process.outside import begins, read_file
 from pdfqa_core.json_codec import plain
 from pdfqa_core.metrics.human_results import ResultRow
 from pdfqa_core.models.metrics import remembering, token_embedder
-from pdfqa_core.protocols.answer_files import read_rows
-from pdfqa_core.protocols.answers import Values, score_by_judge, score_meaning
-from pdfqa_core.protocols.mahueval import Plan, Roster, step_words
+from pdfqa_core.protocols.answers import read_rows, score_meaning
+from pdfqa_core.protocols.base import Values
+from pdfqa_core.protocols.conversations import Plan, Roster, step_words
+from pdfqa_core.protocols.judging import score_by_judge
 from pdfqa_core.protocols.rating_tables import ANSWER_FIELDS, FIELDS, Columns
 from pdfqa_core.protocols.study_definition import PRESETS
 from pdfqa_core.protocols.study_items import STRATA

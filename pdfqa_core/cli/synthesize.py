@@ -24,7 +24,7 @@ from pdfqa_core.cli.options import (
 )
 from pdfqa_core.cli.terminal import stopping
 from pdfqa_core.errors import UsageError
-from pdfqa_core.protocols.answer_files import read_pairs
+from pdfqa_core.protocols.json_rows import read_pairs
 from pdfqa_core.services import LOCAL_OWNER, Outcome, Services, SyntheticQuestion
 from pdfqa_core.services.synthesis import MOST_EXAMPLES, USUAL_EXAMPLES, Advice, Made, SynthesisPlan, SynthesisResult
 from pdfqa_core.settings import Settings

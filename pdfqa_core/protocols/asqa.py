@@ -1,4 +1,4 @@
-"""ASQA: long answers to ambiguous questions, scored as its authors and rageval do.
+"""ASQA: long answers to ambiguous questions, written with the seed's length and scored as its authors and rageval do.
 
 Gold: the data set's rows (`ambiguous_question`, `qa_pairs` with `short_answers`, `annotations` with `long_answer`,
 `sample_id`) as a list, as JSONL, or as the official file {"dev": {id: row}}. Predictions: {id: text}, rows with `id`
@@ -11,18 +11,36 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
+
+from pydantic import BaseModel
 
 from pdfqa_core.cores import over_cores
 from pdfqa_core.errors import UsageError
-from pdfqa_core.evaluation_types import ScoredItem, ScoredSystem
-from pdfqa_core.extraction.process.outside import read_file
+from pdfqa_core.evaluation_types import Prediction, ScoredSystem
 from pdfqa_core.interfaces import LLM, Message, StopSignal
-from pdfqa_core.json_codec import parse_json
-from pdfqa_core.metrics.asqa import FindEntities, ReadAnswer, disambig_f1_entities, disambig_f1_qa, str_em
-from pdfqa_core.metrics.replies import OnDone
+from pdfqa_core.metrics.asqa import disambig_f1_entities, disambig_f1_qa, once, str_em
 from pdfqa_core.metrics.rouge import rouge_l, rouge_l_sum
-from pdfqa_core.protocols.json_rows import JsonRow, check_ids, check_same_ids, load_object, load_rows
+from pdfqa_core.protocols.base import (
+    NONE,
+    SEARCH,
+    Case,
+    CaseFile,
+    Fields,
+    Rows,
+    RunProtocol,
+    Tools,
+    Written,
+    answered,
+    checked,
+    run_protocols,
+    scored_system,
+    texts_of,
+    widened,
+    with_values,
+)
+from pdfqa_core.protocols.gold.formats import read_asqa, read_asqa_answers
+from pdfqa_core.protocols.json_rows import JsonRow, check_same_ids
 from pdfqa_core.streaming import complete
 
 # Stelmakh et al.'s measures as others reported them for ASQA, in shares of 1.
@@ -33,13 +51,14 @@ PUBLISHED: Mapping[str, Mapping[str, float]] = {
     "PaLM 540B (Amplayo et al. 2023)": {"rouge_l_sum": 0.345, "disambig_f1": 0.253, "dr": 0.296},
 }
 BY_RULE = "Disambig-F1: entities are found by rule; the source takes a RoBERTa that was trained for it (--ner)."
+MODES_DIFFER = (
+    "rageval's Disambig-F1 compares entities, the other published ones are read by a question answering model."
+)
 READ_PROMPT = (
     "Text: {text}\n\nQuestion: {question}\n\n"
     "Answer the question with a few words of the text and nothing else. If the text does not answer it, say: none"
 )
 _READ_TOKENS = 32
-_HINT = "Give the rows of ASQA: ambiguous_question, qa_pairs, annotations, sample_id."
-_PREDICTED = ("answer", "answers", "prediction", "output")
 _ENTITY = re.compile(
     r"\d[\d,.:/–-]*\d|\d|"  # numbers, dates, times, scores
     r"\b[^\W\d_a-zß-ÿ][\w'’&.-]*(?:\s+(?:(?:of|the|and|de|von|van|du|la|le|for|in)\s+){0,2}[^\W\d_a-zß-ÿ][\w'’&.-]*)*"
@@ -49,114 +68,27 @@ _OPENERS = frozenset(
     and but or so if when while where what which who how why is are was were after before since during although however
     though also both some many most other another each every all no not yes then thus because""".split()
 )
+INSTRUCTION = (
+    "The question can be read in several ways. Write one long answer that answers every reading of it, with the names, "
+    "dates and numbers that belong to each."
+)
+
+MOST_TOKENS = 256  # of an answer, as in the seed
 
 
 @dataclass(frozen=True, slots=True)
-class AmbiguousQuestion:
-    """A row of the data set; `pairs` are (disambiguated question, short answers). `answers` is what the row carries."""
+class AsqaCase(Case):
+    """An ambiguous question with its long answers; `pairs` are (disambiguated question, short answers)."""
 
-    id: str
-    question: str
-    pairs: tuple[tuple[str, tuple[str, ...]], ...]
-    long_answers: tuple[str, ...]
-    prediction: str | None = None
+    pairs: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
-def read_questions(path: Path, *, split: str = "dev") -> tuple[AmbiguousQuestion, ...]:
-    """Return the rows of a gold file; `split` chooses from the official file. Raises UsageError with file and row."""
-    rows = _rows_by_id(path, split) if _is_mapping(path) else load_rows(path, "questions", _HINT)
-    found = tuple(map(_question, rows))
-    check_ids(((place, one.id) for place, one in enumerate(found, start=1)), path.name)
-    return found
-
-
-def _rows_by_id(path: Path, split: str) -> list[JsonRow]:
-    data = load_object(path)
-    if split in data and isinstance(data[split], Mapping) and "qa_pairs" not in data[split]:
-        data = data[split]
-    elif data and not any(isinstance(row, Mapping) and "qa_pairs" in row for row in data.values()):
-        raise UsageError(f"{path.name} has no split called {split!r}.", f"Choose among: {', '.join(data)[:200]}.")
-    if not data:
-        raise UsageError(f"{path.name} holds no questions.", _HINT)
-    rows = []
-    for number, (key, row) in enumerate(data.items(), start=1):
-        if not isinstance(row, Mapping):
-            raise UsageError(f"{path.name}, {key}: not an object.", _HINT)
-        rows.append(JsonRow(number, f"{path.name}, {key}", {"sample_id": key, **row}))
-    return rows
-
-
-def _is_mapping(path: Path) -> bool:
-    """Return whether the file is one JSON object that maps ids to rows, not a list or lines of rows."""
-    data = read_file(path).removeprefix(b"\xef\xbb\xbf").lstrip()
-    if not data.startswith(b"{"):
-        return False
-    try:
-        first = parse_json(data.partition(b"\n")[0], path.name)
-    except UsageError:
-        return True
-    return isinstance(first, Mapping) and not any(key in first for key in ("qa_pairs", "sample_id", "id", *_PREDICTED))
-
-
-def _question(row: JsonRow) -> AmbiguousQuestion:
-    name = _id(row, "sample_id", _HINT)
-    pairs = []
-    for pair in _listed(row, "qa_pairs"):
-        short = pair.get("short_answers") if isinstance(pair, Mapping) else None
-        if not isinstance(short, list) or not all(isinstance(text, str) for text in short):
-            raise UsageError(f"{row.where}: a pair has no list of short_answers.", _HINT)
-        pairs.append((str(pair.get("question") or ""), tuple(short)))
-    long_answers = []
-    for one in _listed(row, "annotations"):
-        text = one.get("long_answer") if isinstance(one, Mapping) else None
-        if not isinstance(text, str):
-            raise UsageError(f"{row.where}: an annotation has no long_answer.", _HINT)
-        long_answers.append(text)
-    question = str(row.values.get("ambiguous_question") or "")
-    return AmbiguousQuestion(name, question, tuple(pairs), tuple(long_answers), _prediction(row))
-
-
-def _id(row: JsonRow, key: str, hint: str) -> str:
-    name = row.values.get("sample_id", row.values.get("id"))
-    if name is None:
-        raise UsageError(f"{row.where}: there is no {key}.", hint)
-    return str(name)
-
-
-def _listed(row: JsonRow, key: str) -> list[Any]:
-    found = row.values.get(key)
-    if not isinstance(found, list) or not found:
-        raise UsageError(f"{row.where}: {key} is no list of objects.", _HINT)
-    return found
-
-
-def _prediction(row: JsonRow) -> str | None:
-    key = next((key for key in _PREDICTED if key in row.values), "")
-    given = row.values[key] if key else None
-    if isinstance(given, list) and len(given) == 1:
-        given = given[0]
-    return _text(given, row.where) if key else None
-
-
-def _text(given: Any, where: str) -> str:
-    if not isinstance(given, str):
-        raise UsageError(f"{where}: the answer is {type(given).__name__}, no text.", "Give one text per question.")
-    return given
-
-
-def read_answers(path: Path) -> Mapping[str, str]:
-    """Return the predicted long answers by id. Raises UsageError that names file and row."""
-    if _is_mapping(path):
-        return {key: _text(text, f"{path.name}, {key}") for key, text in load_object(path).items()}
-    hint = 'Write {"id": …, "answer": …}.'
-    found = []
-    for row in load_rows(path, "answers", hint):
-        answer = _prediction(row)
-        if answer is None:
-            raise UsageError(f"{row.where}: there is no answer.", hint)
-        found.append((row.number, _id(row, "id", hint), answer))
-    check_ids(((number, name) for number, name, _ in found), path.name)
-    return {name: answer for _, name, answer in found}
+def read_questions(path: Path, *, split: str = "dev") -> tuple[AsqaCase, ...]:
+    """Return the rows of a gold file, of one split of the official one. Raises UsageError that names file and row."""
+    return tuple(
+        AsqaCase(one.id, one.question, one.references, recorded=one.recorded, pairs=one.pairs)
+        for one in read_asqa(path, split=split)
+    )
 
 
 # ------------------------------------------------------------------ what reads, and what finds entities
@@ -183,7 +115,7 @@ class ReadingLLM:
     def __init__(self, llm: LLM, *, stop: StopSignal | None = None) -> None:
         self._llm = llm
         self._stop = stop
-        self.name = llm.name
+        self.name = f"the language model {llm.name}"
 
     def __call__(self, question: str, text: str) -> str:
         """Return the answer, empty where the text has none."""
@@ -193,62 +125,142 @@ class ReadingLLM:
         return "" if answer.lower().strip(".\"' ") == "none" else answer
 
 
-# ------------------------------------------------------------------ scoring
+# ----------------------------------------------------------------------------------------------------
+# The protocol.
 
 
-def measures_of(systems: Sequence[ScoredSystem], *, rouge_l: bool) -> tuple[str, ...]:
-    """Return the measures of the data set that some system has; `rouge_l`: ROUGE-L before ROUGE-Lsum, as in rageval."""
-    rouge, both = ("rouge_l", "rouge_l_sum"), ("dr_rouge_l", "dr")
-    if not rouge_l:
-        rouge, both = rouge[::-1], both[::-1]
-    named = ("str_em", *rouge, "disambig_f1", disambig_f1_entities.name)
-    there = {name for one in systems for item in one.items for name, value in item.metrics.items() if value is not None}
-    return (*(tuple(name for name in named if name in there) or named[:1]), *both)
+class ReadingFields(BaseModel):
+    """A reading of an ambiguous question with its answers."""
+
+    question: str = ""
+    short_answers: tuple[str, ...]
 
 
-def score_asqa(
-    name: str,
-    gold: Sequence[AmbiguousQuestion],
-    answers: Mapping[str, str],
-    *,
-    read: ReadAnswer | None = None,
-    find: FindEntities | None = names_and_numbers,
-    stop: StopSignal | None = None,
-    on_done: OnDone | None = None,
-) -> ScoredSystem:
-    """Return STR-EM, ROUGE-L, ROUGE-Lsum and Disambig-F1 of every question; DR follows from the means.
+class AsqaFields(Fields):
+    """What a gold row holds besides."""
 
-    `disambig_f1` is in mode `qa` where `read` is given, else in mode `entities`; with both, that of the entities is
-    `disambig_f1_entities`. Raises UsageError if an id is only in one of the two, StoppedError.
-    """
-    ids = {question.id: None for question in gold}
-    check_same_ids(answers, ids, without=("no answer", "no question"), name=name)
-    by_words = over_cores(_by_words, [(answers[one.id], one) for one in gold], stop=stop, on_done=on_done)
-    items = []
-    for number, (question, values) in enumerate(zip(gold, by_words, strict=True), start=1):
-        text = answers[question.id]
-        if find is not None:
-            by_entities = "disambig_f1" if read is None else disambig_f1_entities.name
-            values[by_entities] = disambig_f1_entities(text, question.long_answers, find)
-        if read is not None:
-            values["disambig_f1"] = disambig_f1_qa(text, question.pairs, read)
-        shown = {
-            "question": question.question,
-            "prediction": text,
-            "short_answers": " · ".join(" / ".join(short) for _, short in question.pairs),
-            "long_answers": " | ".join(question.long_answers),
-        }
-        items.append(ScoredItem(question.id, values, {key: value for key, value in shown.items() if value}))
-        if on_done is not None:
-            on_done(number, len(gold))
-    return ScoredSystem(name, tuple(items))
+    qa_pairs: tuple[ReadingFields, ...]
 
 
-def _by_words(asked: tuple[str, AmbiguousQuestion]) -> dict[str, float | None]:
+class AsqaRows(Rows):
+    """Rows with the readings of their questions; the gold answers are the long ones."""
+
+    def gold(self, case: Case) -> dict[str, Any]:
+        """Return the row of a question."""
+        listed = [{"question": question, "short_answers": list(short)} for question, short in _pairs(case)]
+        return super().gold(case) | {"qa_pairs": listed}
+
+    def case(self, row: JsonRow) -> Case:
+        """Return the question of a row."""
+        pairs = tuple((one.question, one.short_answers) for one in checked(row, AsqaFields).qa_pairs)
+        return widened(super().case(row), AsqaCase, pairs=pairs)
+
+
+class Asqa(RunProtocol):
+    """Closed book by default, as in the seed's table."""
+
+    title: ClassVar[str] = "ASQA"
+    words: ClassVar[str] = "long answers to ambiguous questions: STR-EM, ROUGE-L, Disambig-F1, DR"
+    evidence: ClassVar[tuple[str, ...]] = (NONE, SEARCH)
+    overrides: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "llm": {"max_tokens": MOST_TOKENS}, "reading": {"instruction": INSTRUCTION},
+    }  # fmt: skip
+    rows: ClassVar[Rows] = AsqaRows()
+
+    def read(self, path: Path) -> CaseFile:
+        """Return the rows of the data set."""
+        return CaseFile(path.stem, read_questions(path))
+
+    def published(self, gold: Path | None, data: Mapping[str, Path], options: Mapping[str, str]) -> Written:
+        """Return the rows of the data set with the long answers of each system."""
+        split = options.get("split", "dev")
+        source = gold or next(iter(data.values()))
+        cases = read_questions(source, split=split)
+        wanted = {one.id: None for one in cases}
+        predictions: dict[tuple[str, str], Prediction] = {}
+        for name, path in data.items():
+            answers = read_asqa_answers(path) if gold is not None else _carried(read_questions(path, split=split), path)
+            check_same_ids(answers, wanted, without=("no answer", "no question"), name=name)
+            predictions |= {(name, key): Prediction(key, text) for key, text in answers.items()}
+        return Written(CaseFile(source.name, cases, notes=(MODES_DIFFER,)), predictions)
+
+    def score(
+        self, name: str, cases: Sequence[Case], predictions: Mapping[str, Prediction], tools: Tools
+    ) -> ScoredSystem:
+        """Return STR-EM, both ROUGE-L and Disambig-F1 of every question; DR follows from the means.
+
+        `disambig_f1` is in mode `qa` where the tools read, else in mode `entities`; with both, that of the entities is
+        `disambig_f1_entities`.
+        """
+        there = answered(cases, predictions)
+        by_words = over_cores(
+            _by_words, [(one.answer, case) for case, one in there], stop=tools.stop, on_done=tools.on_done
+        )
+        find = tools.find or names_and_numbers
+        find = once(find) if tools.profile.entity_sets else find
+        found = {}
+        for number, ((case, one), values) in enumerate(zip(there, by_words, strict=True), start=1):
+            if tools.entities:
+                by_entities = "disambig_f1" if tools.read is None else disambig_f1_entities.name
+                values[by_entities] = disambig_f1_entities(one.answer, case.references, find)
+            if tools.read is not None:
+                values["disambig_f1"] = disambig_f1_qa(one.answer, _pairs(case), tools.read)
+            found[case.id] = values
+            if tools.on_done is not None:
+                tools.on_done(number, len(there))
+        _tell(tools)
+        return scored_system(name, cases, predictions, found, _texts)
+
+    def measures(self, systems: Sequence[ScoredSystem], tools: Tools) -> tuple[str, ...]:
+        """Return the measures of the data set, those of the source first under its profile: ROUGE-L, as in rageval."""
+        rouge, both = ("rouge_l", "rouge_l_sum"), ("dr_rouge_l", "dr")
+        if not tools.profile.rouge_l:
+            rouge, both = rouge[::-1], both[::-1]
+        there, named = with_values(systems), ("str_em", *rouge, "disambig_f1", disambig_f1_entities.name)
+        return (*(tuple(name for name in named if name in there) or named[:1]), *both)
+
+
+def _tell(tools: Tools) -> None:
+    """Note how entities are found and counted, and what answers the readings."""
+    model = getattr(tools.find, "name", "the model given") if tools.find else ""
+    counted = "; each once" if tools.profile.entity_sets else ""
+    if tools.entities:
+        tools.settings["entities"] = f"found by {model or 'rule: capitalised names and numbers'}{counted}"
+    if tools.read is not None:
+        tools.settings["read by"] = getattr(tools.read, "name", "the model given")
+    tools.settings["Disambig-F1"] = "entities of both texts" if tools.read is None else "read by a model"
+    tools.settings["ROUGE-Lsum"] = "Porter stems, a sentence per line"
+    if tools.profile.name and tools.find is None and tools.read is None:
+        tools.notes.append(BY_RULE)
+
+
+def _by_words(asked: tuple[str, Case]) -> dict[str, float | None]:
     """Return what needs no model: the measures of an answer's words."""
-    text, question = asked
+    text, case = asked
     return {
-        "str_em": str_em(text, [short for _, short in question.pairs]),
-        "rouge_l": rouge_l(text, question.long_answers),
-        "rouge_l_sum": rouge_l_sum(text, question.long_answers),
+        "str_em": str_em(text, [short for _, short in _pairs(case)]),
+        "rouge_l": rouge_l(text, case.references),
+        "rouge_l_sum": rouge_l_sum(text, case.references),
     }
+
+
+def _pairs(case: Case) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    return case.pairs if isinstance(case, AsqaCase) else ()
+
+
+def _carried(cases: Sequence[Case], path: Path) -> dict[str, str]:
+    """Return the answers that gold rows carry. Raises UsageError for one that carries none."""
+    for case in cases:
+        if case.recorded is None:
+            raise UsageError(
+                f"{path.name}: {case.id!r} carries no answer.", "Add “answers” to every row, or name --gold."
+            )
+    return {case.id: case.recorded or "" for case in cases}
+
+
+def _texts(case: Case, prediction: Prediction | None) -> dict[str, str]:
+    short = " · ".join(" / ".join(one) for _, one in _pairs(case))
+    return texts_of(case, prediction) | ({"short_answers": short} if short else {})
+
+
+run_protocols.register("asqa", Asqa.words)(Asqa())

@@ -1,4 +1,4 @@
-"""Entailment of answers: rows with question, contexts, gold answer and answer through the pipeline of `metrics`.
+"""Entailment: what an answer claims, against what was read for it and against the gold answer; refusals of both.
 
 Files: a list or JSONL of {"question", "context", "ground_truth", "answer"}, or RAGChecker's {"results": […]} with
 `query`, `retrieved_context`, `gt_answer` and `response`; where that holds recorded judgements of claims, claim
@@ -10,17 +10,30 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from pdfqa_core.errors import UsageError
-from pdfqa_core.evaluation_types import ScoredItem, ScoredSystem
-from pdfqa_core.interfaces import LLM, StopSignal
-from pdfqa_core.metrics.entailment import NAMES, EntailmentItem, EntailmentScores, Tagger, entailment_scores
+from pdfqa_core.errors import ModelError, UsageError
+from pdfqa_core.evaluation_types import Prediction, ScoredSystem
+from pdfqa_core.metrics.entailment import NAMES, EntailmentItem, EntailmentScores, LLMTagger, entailment_scores
 from pdfqa_core.metrics.rag import claim_f1, claim_share
-from pdfqa_core.metrics.refusal import SplitSentences
-from pdfqa_core.metrics.replies import OnDone
-from pdfqa_core.protocols.json_rows import JsonRow, check_ids, load_rows
-from pdfqa_core.text import sentences
+from pdfqa_core.protocols.base import (
+    GIVEN,
+    RECORDED,
+    SEARCH,
+    Case,
+    CaseFile,
+    Rows,
+    RunProtocol,
+    Tools,
+    Values,
+    Written,
+    answered,
+    run_protocols,
+    scored_system,
+)
+from pdfqa_core.protocols.gold.base import corpus_passage
+from pdfqa_core.protocols.json_rows import JsonRow, check_ids, load_rows, peek
+from pdfqa_core.text import plain_sentences, sentences
 
 MEASURES = NAMES
 REFUSALS = ("answer_refusal", "gold_refusal")
@@ -32,30 +45,34 @@ _GOLD = ("ground_truth", "gold", "gt_answer", "ground_truth_answer", "reference"
 _ANSWER = ("answer", "response", "prediction")
 _HINT = 'Write {"question": …, "context": […], "ground_truth": …, "answer": …}.'
 _LABELS = {"entailment": True, "neutral": False, "contradiction": False}
+NO_REFUSALS = "Refusals are not scored: that takes a language model, which is not available."
 
 
 @dataclass(frozen=True, slots=True)
-class EntailmentRow:
-    """A row of a file; `precise` and `recalled` are recorded judgements of claims of the answer and the gold answer."""
+class EntailmentPrediction(Prediction):
+    """A row of a file: an answer with all that it is compared with, and recorded judgements of claims.
 
-    id: str
-    item: EntailmentItem
+    `precise` are those of claims of the answer, `recalled` those of claims of the gold answer.
+    """
+
+    item: EntailmentItem | None = None
     precise: tuple[bool, ...] = ()
     recalled: tuple[bool, ...] = ()
 
 
-def read_rows(path: Path) -> tuple[EntailmentRow, ...]:
+def read_rows(path: Path) -> tuple[EntailmentPrediction, ...]:
     """Return the rows of a file. Raises UsageError that names file and row."""
     rows = load_rows(path, "rows", _HINT, within=("results", "data", "rows"))
     found = tuple(map(_row, rows))
-    check_ids(((row.number, one.id) for row, one in zip(rows, found, strict=True)), path.name)
+    check_ids(((row.number, one.item_id) for row, one in zip(rows, found, strict=True)), path.name)
     return found
 
 
-def _row(row: JsonRow) -> EntailmentRow:
+def _row(row: JsonRow) -> EntailmentPrediction:
     name = next((row.values[key] for key in _ID if row.values.get(key) is not None), row.number)
     item = EntailmentItem(_text(row, _QUESTION), _contexts(row), _text(row, _GOLD), _text(row, _ANSWER))
-    return EntailmentRow(str(name), item, _recorded(row, "answer2response"), _recorded(row, "response2answer"))
+    judgements = _recorded(row, "answer2response"), _recorded(row, "response2answer")
+    return EntailmentPrediction(str(name), item.answer, item=item, precise=judgements[0], recalled=judgements[1])
 
 
 def _given(row: JsonRow, keys: Sequence[str], hint: str = _HINT) -> tuple[str, Any]:
@@ -89,43 +106,102 @@ def _recorded(row: JsonRow, key: str) -> tuple[bool, ...]:
     return tuple(_LABELS[str(one).lower()] for one in given)
 
 
-def check_same(rows: Sequence[EntailmentRow], others: Sequence[EntailmentRow], name: str) -> None:
-    """Raise UsageError if two files do not hold the same items."""
-    ids, wanted = [row.id for row in others], [row.id for row in rows]
-    if ids != wanted:
-        wrong = next((one for one in wanted if one not in ids), next((one for one in ids if one not in wanted), ids[0]))
-        raise UsageError(f"{name}: the item {wrong!r} is not in both files, or they differ in order.", "Align them.")
+# ----------------------------------------------------------------------------------------------------
+# The protocol.
 
 
-def score_entailment(
-    name: str,
-    rows: Sequence[EntailmentRow],
-    tagger: Tagger,
-    llm: LLM | None,
-    *,
-    unusable_as_zero: bool = False,
-    split: SplitSentences = sentences,
-    stop: StopSignal | None = None,
-    on_done: OnDone | None = None,
-) -> tuple[ScoredSystem, tuple[str, ...]]:
-    """Return the scores of every row, and sentences on what could not be scored and why.
+class Entailment(RunProtocol):
+    """Answers that stand in the file, or those of a system."""
 
-    `split` finds sentences. Raises ModelError if the model does not work, StoppedError.
-    """
-    scored = entailment_scores([row.item for row in rows], tagger, llm, split=split, stop=stop, on_done=on_done)
-    items = tuple(_item(row, one, llm is not None, unusable_as_zero) for row, one in zip(rows, scored, strict=True))
-    return ScoredSystem(name, items), _notes(name, scored, llm is not None, unusable_as_zero)
+    title: ClassVar[str] = "Entailment"
+    words: ClassVar[str] = "statements of answers against context and gold answer; refusals of both"
+    evidence: ClassVar[tuple[str, ...]] = (GIVEN, SEARCH, RECORDED)
+    needs: ClassVar[frozenset[str]] = frozenset({"llm"})
+    rows: ClassVar[Rows] = Rows(contexts=True)
+    shown: ClassVar[tuple[str, ...]] = (*MEASURES, *REFUSALS)
+
+    def read(self, path: Path) -> CaseFile:
+        """Return the questions of a file; RAGChecker's files are read too."""
+        if not isinstance(peek(path).get("results"), list):
+            return super().read(path)
+        return CaseFile(path.stem, tuple(map(_case, read_rows(path))))
+
+    def published(self, gold: Path | None, data: Mapping[str, Path], options: Mapping[str, str]) -> Written:
+        """Return the rows of each system's file. Raises UsageError where two files do not hold the same items."""
+        files = {name: read_rows(path) for name, path in data.items()}
+        first, *others = data.values()
+        cases = tuple(map(_case, next(iter(files.values()))))
+        for rows, path in zip(list(files.values())[1:], others, strict=True):
+            ids, wanted = [row.item_id for row in rows], [case.id for case in cases]
+            if ids != wanted:
+                wrong = next((one for one in (*wanted, *ids) if one not in ids or one not in wanted), ids[0])
+                raise UsageError(
+                    f"{path.name}: the item {wrong!r} is not in both files, or they differ in order.", "Align them."
+                )
+        predictions = {(name, row.item_id): row for name, rows in files.items() for row in rows}
+        return Written(CaseFile(first.name, cases), predictions)
+
+    def score(
+        self, name: str, cases: Sequence[Case], predictions: Mapping[str, Prediction], tools: Tools
+    ) -> ScoredSystem:
+        """Return the three scores with their F1 and both refusals. Raises ModelError without a language model."""
+        if tools.llm is None and tools.tagger is None:
+            raise ModelError("Entailment needs a language model.", "Choose one, or name an NLI model with --nli.")
+        tagger = tools.tagger or LLMTagger(tools.llm)  # type: ignore[arg-type]
+        there, plain = answered(cases, predictions), tools.profile.plain_sentences
+        as_zero, told = tools.profile.unusable_as_zero, tools.llm is not None
+        scored = entailment_scores(
+            [_compared(case, one) for case, one in there],
+            tagger,
+            tools.llm,
+            split=plain_sentences if plain else sentences,
+            stop=tools.stop,
+            on_done=tools.on_done,
+        )
+        tools.settings |= {
+            "tagged by": tagger.name,
+            "pronouns and refusals": "unchanged, not told" if tools.llm is None else tools.llm.name,
+            "segments without a usable reply": "count as 0" if as_zero else "left out",
+            "sentences": "NLTK's" if plain else "Punkt with more abbreviations, and at blank lines",
+        }
+        tools.notes += _notes(name, scored, told, as_zero)
+        if not told and not tools.published:
+            tools.notes.append(NO_REFUSALS)
+        values = {
+            case.id: _values(one, scores, told, as_zero) for (case, one), scores in zip(there, scored, strict=True)
+        }
+        return scored_system(name, cases, predictions, values)
+
+    def measures(self, systems: Sequence[ScoredSystem], tools: Tools) -> tuple[str, ...]:
+        """Return the measures that have a value; of files all of them, and those of claims where some are judged."""
+        if not tools.published:
+            return super().measures(systems, tools)
+        judged = any(CLAIMS[0] in item.metrics for one in systems for item in one.items)
+        return (*MEASURES, *(REFUSALS if tools.llm is not None else ()), *(CLAIMS if judged else ()))
 
 
-def _item(row: EntailmentRow, scores: EntailmentScores, refusals: bool, unusable_as_zero: bool) -> ScoredItem:
+def _case(row: EntailmentPrediction) -> Case:
+    assert row.item is not None
+    contexts = (corpus_passage(f"{row.item_id}.{n}", "", text) for n, text in enumerate(row.item.contexts, start=1))
+    return Case(row.item_id, row.item.question, (row.item.gold,), contexts=tuple(contexts), recorded=row.answer)
+
+
+def _compared(case: Case, prediction: Prediction) -> EntailmentItem:
+    """Return an answer with what was read for it, or came with the question, and the gold answer."""
+    if isinstance(prediction, EntailmentPrediction) and prediction.item is not None:
+        return prediction.item
+    texts = tuple(one.text for one in prediction.evidence) or tuple(one.text for one in case.contexts)
+    return EntailmentItem(case.question, texts, case.references[0] if case.references else "", prediction.answer)
+
+
+def _values(prediction: Prediction, scores: EntailmentScores, refusals: bool, unusable_as_zero: bool) -> Values:
     values = scores.metrics(unusable_as_zero=unusable_as_zero)
     if refusals:
         values |= dict(zip(REFUSALS, (scores.answer_refused.score, scores.gold_refused.score), strict=True))
-    if row.precise or row.recalled:
-        precision, recall = claim_share(row.precise), claim_share(row.recalled)
+    if isinstance(prediction, EntailmentPrediction) and (prediction.precise or prediction.recalled):
+        precision, recall = claim_share(prediction.precise), claim_share(prediction.recalled)
         values |= dict(zip(CLAIMS, (precision, recall, claim_f1(precision, recall)), strict=True))
-    texts = {"question": row.item.question, "prediction": row.item.answer, "gold_answer": row.item.gold}
-    return ScoredItem(row.id, values, {key: text for key, text in texts.items() if text})
+    return values
 
 
 def _notes(name: str, scores: Sequence[EntailmentScores], refusals: bool, unusable_as_zero: bool) -> tuple[str, ...]:
@@ -144,3 +220,6 @@ def _notes(name: str, scores: Sequence[EntailmentScores], refusals: bool, unusab
         if kept:
             notes.append(f"{name}: pronouns stay as they were in {len(kept)} of {2 * len(scores)} texts; {kept[0]}.")
     return tuple(notes)
+
+
+run_protocols.register("entailment", Entailment.words)(Entailment())

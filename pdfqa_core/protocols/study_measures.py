@@ -30,8 +30,8 @@ from pdfqa_core.metrics.human_results import (
 )
 from pdfqa_core.metrics.statistics import clusters_of
 from pdfqa_core.protocols.annotation import Given, Judged, agreement_table, judged
-from pdfqa_core.protocols.answer_files import AnswerRow, Pair
-from pdfqa_core.protocols.answers import DEFAULT, Values, score_answers
+from pdfqa_core.protocols.answers import TEXT, AnswerRow, score_answers
+from pdfqa_core.protocols.base import Pair, Values
 from pdfqa_core.study_types import MISSED, Adjudication, AppliesTo, Criterion, ItemDetails, Rating
 from pdfqa_core.types import Answer, Support, Turn
 
@@ -381,12 +381,10 @@ def read_scores(data: bytes) -> tuple[dict[str, dict[str, float | None]], dict[s
 
 def text_scores(pairs: Sequence[Pair], more: Sequence[Sequence[Values]] = ()) -> dict[str, dict[str, float | None]]:
     """Return the measures of text of these answers, and `more` values by item that a model gave."""
-    measures = [name for name in DEFAULT if not name.startswith("citation")]
-    scored = score_answers("answers", pairs, measures, more=more)
     found: dict[str, dict[str, float | None]] = {}
-    for item in scored.items:
-        for name, value in item.metrics.items():
-            found.setdefault(name, {})[item.id] = value
+    for pair, values in zip(pairs, score_answers(pairs, TEXT, more=more), strict=True):
+        for name, value in values.items():
+            found.setdefault(name, {})[pair.id] = value
     return found
 
 

@@ -13,9 +13,9 @@ from pdfqa_core.evaluation_types import Evaluation, EvaluationSummary, GoldItem,
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.metrics.comparison import Comparison, compare
 from pdfqa_core.models import Encoders
+from pdfqa_core.protocols.base import DEFAULT, deviations, search_deviations
 from pdfqa_core.protocols.gold import GoldFile
 from pdfqa_core.protocols.retrieval import DEPTH, MEASURES, ResolvedGold, Scored, resolve, run_system
-from pdfqa_core.protocols.runs.profile import DEFAULT, deviations, search_deviations
 from pdfqa_core.retrieval import Index, SearchIndex, prepared
 from pdfqa_core.services.answers import AnswerService
 from pdfqa_core.services.documents import DocumentService

@@ -11,7 +11,17 @@ from datetime import UTC, datetime
 from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.agreement import Agreement
 from pdfqa_core.protocols import annotation
-from pdfqa_core.protocols.mahueval import Doing, Held, Paired, Plan, Roster, Step, check_plan, check_question, paired
+from pdfqa_core.protocols.conversations import (
+    Doing,
+    Held,
+    Paired,
+    Plan,
+    Roster,
+    Step,
+    check_plan,
+    check_question,
+    paired,
+)
 from pdfqa_core.services.answers import AnswerService
 from pdfqa_core.services.studies import Rosters, StudyService, write_plan
 from pdfqa_core.services.study_reports import HIDDEN

@@ -8,9 +8,10 @@ import time
 from collections import ChainMap
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from pdfqa_core.background import in_background
 from pdfqa_core.cluster import Cluster
@@ -18,13 +19,32 @@ from pdfqa_core.errors import ModelError, PdfQAError, StoppedError
 from pdfqa_core.evaluation_types import Evaluation, Prediction, Run, RunPlan, RunState, RunSystem, ScoredSystem
 from pdfqa_core.extraction.process.outside import read_file
 from pdfqa_core.interfaces import LLM, StopSignal
-from pdfqa_core.metrics.bertscore import TokenEmbedder
+from pdfqa_core.metrics.bertscore import Baseline, TokenEmbedder
+from pdfqa_core.metrics.entailment import LLMTagger
 from pdfqa_core.metrics.replies import FAILURES_IN_A_ROW, CachedLLM
 from pdfqa_core.models import Encoders, LanguageModel, ModelFiles, Models, graphs_path
 from pdfqa_core.models.metrics import entity_finder, nli_tagger, span_reader
+from pdfqa_core.protocols import (
+    EVIDENCE,
+    PREDICTED,
+    RECORDED,
+    SEARCH,
+    Case,
+    CaseFile,
+    RunProtocol,
+    Tools,
+    run_protocols,
+)
 from pdfqa_core.protocols.asqa import PUBLISHED, ReadingLLM
-from pdfqa_core.protocols.runs import EVIDENCE, PREDICTED, RECORDED, SEARCH, Case, CaseFile, RunProtocol, Tools
-from pdfqa_core.protocols.runs.profile import deviations, profile_named, search_deviations
+from pdfqa_core.protocols.base import (
+    Options,
+    Written,
+    deviations,
+    need_gold,
+    profile_named,
+    search_deviations,
+    with_values,
+)
 from pdfqa_core.retrieval import Index, prepared
 from pdfqa_core.retrieval.encoder import TextEncoder, Vectors
 from pdfqa_core.retrieval.onnx_graph import INT8
@@ -48,24 +68,53 @@ from pdfqa_core.types import Passage, Progress
 # ----------------------------------------------------------------------------------------------------
 # The scores of a run: what its protocol makes of the predictions, with everything a report has to say beside them.
 
-YES = "yes"
+YES, NO = "yes", "no"
 
 
-def run_of_files(
-    protocol: str,
-    gold: Path,
-    systems: Sequence[str],
-    *,
-    profile: str = "",
-    seed: int = 0,
-    options: Mapping[str, str] | None = None,
-) -> Run:
-    """Return a run whose answers stand in files, one per system, as the one that they are scored as."""
-    digest = hashlib.sha256(read_file(gold)).hexdigest()
-    recorded = tuple(RunSystem(name, evidence=RECORDED) for name in systems)
-    plan = RunPlan(protocol, gold.name, (str(gold),), digest, recorded, 0, seed, profile, options or {})
+@dataclass(frozen=True, slots=True)
+class AnswerFiles:
+    """Files of answers, one per system, that are scored as a run of a protocol is whose questions were asked before.
+
+    They were written of a run, or are in the form that the protocol's data set is `published` in; then the rows may
+    bring their gold answers, so that there is no file of these. `options` are those of a run; of published files also
+    "split", "missing", "measures", "beta", "stemming", "brevity_penalty", "refusals", "bertscore_baseline",
+    "pronouns" ("no": none are replaced and no refusals told), "entities" ("no": ASQA's are not compared), and the
+    choices of a profile.
+    """
+
+    protocol: str
+    data: Mapping[str, Path]
+    gold: Path | None = None
+    published: bool = False
+    profile: str = ""
+    seed: int = 0
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+def score_files(
+    files: AnswerFiles, llm: Callable[[], LLM], embedder: Callable[[], TokenEmbedder]
+) -> Generator[Progress, None, tuple[Evaluation, Written]]:
+    """Yield progress and return the scores of files of answers, and what stood in them.
+
+    Raises UsageError that names the file and what is wrong, ModelError.
+    """
+    protocol, options = run_protocols.get(files.protocol), dict(files.options)
+    source = files.gold or next(iter(files.data.values()))
+    if files.published:
+        written = protocol.published(files.gold, files.data, options)
+    else:
+        written = protocol.written(need_gold(files.gold, "their file"), files.data)
+        protocol.check(written.file, options)
+    systems = tuple(RunSystem(name, evidence=RECORDED) for name in files.data)
+    digest = hashlib.sha256(read_file(source)).hexdigest()
+    plan = RunPlan(files.protocol, source.name, (str(source),), digest, systems, 0, files.seed, files.profile, options)
+    tools = tools_of(plan, llm, embedder, protocol.needs, threading.Event())
+    tools.published = files.published
+    tools.settings |= written.settings
     now = datetime.now(UTC)
-    return Run("", gold.name, plan, RunState.DONE, 0, now, now)
+    run = Run("", source.name, plan, RunState.DONE, 0, now, now)
+    found = yield from scored(run, protocol, written.file, written.predictions, tools)
+    return found, written
 
 
 def tools_of(
@@ -79,9 +128,17 @@ def tools_of(
 
     An NLI model tags statements by itself; without a language model only the refusals stay unscored then.
     """
-    options = plan.options
+    options, profile = plan.options, profile_named(plan.profile)
+    chosen: dict[str, Any] = {one.name: True for one in fields(profile) if options.get(one.name) == YES}
     tools = Tools(
-        profile=profile_named(plan.profile),
+        profile=replace(profile, **chosen),
+        measures=tuple(options.get("measures", "").split()),
+        options=Options(
+            float(options.get("beta", 1)), options.get("stemming") == YES, options.get("brevity_penalty") == YES
+        ),
+        refusals=options.get("refusals", ""),
+        baseline=Baseline(*map(float, baseline.split())) if (baseline := options.get("bertscore_baseline")) else None,
+        entities=options.get("entities") != NO,
         embedder=embedder() if options.get("bertscore", YES if "embedder" in needs else "") == YES else None,
         llm=_llm(options, llm, needs),
         judge=options.get("judge") == YES,
@@ -96,14 +153,16 @@ def tools_of(
     if options.get("disambig") == "qa":
         model = options.get("qa_model", "")
         tools.read = span_reader(model) if model else ReadingLLM(llm(), stop=stop)
+    if options.get("pronouns") == NO:
+        tools.tagger, tools.llm = tools.tagger or LLMTagger(llm()), None
     return tools
 
 
 def _llm(options: Mapping[str, str], llm: Callable[[], LLM], needs: frozenset[str]) -> LLM | None:
     reads = options.get("disambig") == "qa" and not options.get("qa_model")
-    if options.get("judge") == YES or reads:
+    if options.get("judge") == YES or options.get("refusals") == "llm" or reads:
         return llm()
-    if "llm" not in needs:
+    if "llm" not in needs or (options.get("pronouns") == NO and options.get("nli")):
         return None
     try:
         return llm()
@@ -142,7 +201,7 @@ def scored(
         *file.notes,
         *tools.notes,
         *_counted(run, predictions),
-        *deviations(measures, tools.profile),
+        *deviations(with_values(systems) & {*measures} or measures, tools.profile),
         *search_deviations(searching),
     )
     return Evaluation(

@@ -14,7 +14,7 @@ from pdfqa_core.evaluation_types import Evaluation, Prediction, ReadText, Run, R
 from pdfqa_core.exports.report import methods_text
 from pdfqa_core.exports.runs import Predicted, RunCopy, opened_run, write_run
 from pdfqa_core.json_codec import parse_json
-from pdfqa_core.protocols.runs import Case, CaseFile, run_protocols
+from pdfqa_core.protocols import Case, CaseFile, run_protocols
 from pdfqa_core.protocols.study_items import GeneratedItem
 from pdfqa_core.reading.outcomes import lines_and_words
 from pdfqa_core.services.run_systems import RunFiles

@@ -22,11 +22,11 @@ from pdfqa_core.models import Models
 from pdfqa_core.models.files import EncoderFiles, models_of
 from pdfqa_core.models.language import LanguageModel, engine_settings
 from pdfqa_core.models.metrics import identity
+from pdfqa_core.protocols import GIVEN, NONE, PREDICTED, RECORDED, SEARCH, Case, CaseFile
+from pdfqa_core.protocols.base import cited_id
 from pdfqa_core.protocols.gold import packed_folder
+from pdfqa_core.protocols.hotpotqa import HotpotCase
 from pdfqa_core.protocols.retrieval import covered
-from pdfqa_core.protocols.runs import GIVEN, NONE, PREDICTED, RECORDED, SEARCH, Case, CaseFile
-from pdfqa_core.protocols.runs.hotpotqa import HotpotCase
-from pdfqa_core.protocols.runs.reading import cited_id
 from pdfqa_core.reading.outcomes import lines_of
 from pdfqa_core.retrieval import Index, SearchIndex, needs_embeddings, prepared
 from pdfqa_core.retrieval.encoder import parts_of

@@ -31,10 +31,9 @@ from pdfqa_core.metrics.comparison import item_values
 from pdfqa_core.models import Models
 from pdfqa_core.models.language import engine_settings
 from pdfqa_core.models.metrics import token_embedder
-from pdfqa_core.protocols.runs import GIVEN, NONE, RECORDED, SEARCH, CaseFile, RunProtocol, Tools, drawn, run_protocols
-from pdfqa_core.protocols.runs.profile import profile_named
-from pdfqa_core.protocols.runs.reading import with_gold
-from pdfqa_core.protocols.runs.refusal import UNANSWERABLE, with_unanswerable
+from pdfqa_core.protocols import GIVEN, NONE, RECORDED, SEARCH, CaseFile, RunProtocol, Tools, drawn, run_protocols
+from pdfqa_core.protocols.base import profile_named, with_gold
+from pdfqa_core.protocols.refusal import UNANSWERABLE, with_unanswerable
 from pdfqa_core.retrieval import SearchIndex
 from pdfqa_core.services.answers import AnswerService
 from pdfqa_core.services.documents import DocumentService

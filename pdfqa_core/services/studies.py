@@ -14,7 +14,7 @@ from pdfqa_core.exports.studies import FORMATS, blinded, rating_rows, write_rati
 from pdfqa_core.metrics.agreement import Agreement
 from pdfqa_core.protocols import annotation
 from pdfqa_core.protocols.annotation import CRITERIA, AnnotationProgress, Given, by_annotator
-from pdfqa_core.protocols.mahueval import Held, Plan, Roster, paired
+from pdfqa_core.protocols.conversations import Held, Plan, Roster, paired
 from pdfqa_core.protocols.study_measures import Disagreement, disagreements
 from pdfqa_core.storage.conversations import Conversations
 from pdfqa_core.storage.protocols import Protocols

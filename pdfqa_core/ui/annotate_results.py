@@ -11,7 +11,7 @@ from markupsafe import Markup
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.exports.agreement import EXPLAINED, POWERED, kappa_matrix, name_of
 from pdfqa_core.exports.studies import INTERVALS, result_tables
-from pdfqa_core.protocols.answer_files import read_rows
+from pdfqa_core.protocols.answers import read_rows
 from pdfqa_core.protocols.study_measures import OWN, CriterionAgreement, StudyMeasures, gold_pairs, text_scores
 from pdfqa_core.services import Services
 from pdfqa_core.ui import downloads

@@ -12,8 +12,7 @@ import gradio as gr
 
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.llm.hardware import memory
-from pdfqa_core.protocols.gold import forms, rows
-from pdfqa_core.protocols.runs import (
+from pdfqa_core.protocols import (
     GIVEN,
     GOLD,
     NONE,
@@ -24,7 +23,8 @@ from pdfqa_core.protocols.runs import (
     drawn,
     run_protocols,
 )
-from pdfqa_core.protocols.runs.refusal import with_unanswerable
+from pdfqa_core.protocols.gold import forms, rows
+from pdfqa_core.protocols.refusal import with_unanswerable
 from pdfqa_core.services import SAMPLE, RunRequest, Services
 from pdfqa_core.services.recipes import names as strategies
 from pdfqa_core.services.runs import memory_for, seconds_for

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import gradio as gr
 
 from pdfqa_core.errors import PdfQAError
-from pdfqa_core.protocols.mahueval import Doing, Plan, Roster, Step, step_words
+from pdfqa_core.protocols.conversations import Doing, Plan, Roster, Step, step_words
 from pdfqa_core.reading.outcomes import rated_text
 from pdfqa_core.services import Services
 from pdfqa_core.services.mahueval import first_questions

@@ -54,7 +54,7 @@ def model(monkeypatch):
         yield llm
 
     monkeypatch.setattr(RunService, "_language_model", lambda self: llm)
-    monkeypatch.setattr("pdfqa_core.cli.evaluate.answers.language_model", opened)
+    monkeypatch.setattr("pdfqa_core.cli.evaluate.files.language_model", opened)
     return llm
 
 

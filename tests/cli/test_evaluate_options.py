@@ -31,6 +31,8 @@ def test_entities_count_once_where_that_is_asked_for(run, write):
     assert "each once" not in said["entities"]
     once, said = asqa(run, data, "--entity-sets")
     assert said["entities"].endswith("; each once")
+    notes = [run("evaluate", "asqa", "--data", data, *more).out for more in ((), ("--entity-sets",))]
+    assert ["entities count as often as they occur" in one for one in notes] == [True, False]
     # Gold: Ann Lee. Answer: Ann Lee, Ann Lee, Bo Chan: F1 1/2 with each, 2/3 once.
     assert every["disambig_f1"]["mean"] == pytest.approx(0.5)
     assert once["disambig_f1"]["mean"] == pytest.approx(2 / 3)
@@ -92,7 +94,7 @@ def entailed(run, write, monkeypatch):
 
     def go(*options):
         llm = Tagging()
-        monkeypatch.setattr("pdfqa_core.cli.evaluate.entailment.language_model", lambda given: nullcontext(llm))
+        monkeypatch.setattr("pdfqa_core.cli.evaluate.files.language_model", lambda given: nullcontext(llm))
         found = run("evaluate", "entailment", "--data", data, "--no-pronouns-and-refusals", *options, "--json")
         assert found.status == 0, found.err
         return found.data["systems"][0]["metrics"], found.data["settings"], len(llm.history)

@@ -7,8 +7,8 @@ import pytest
 from pdfqa_core.evaluation_types import CitedPlace, Evaluation, Prediction, ScoredItem, ScoredSystem
 from pdfqa_core.exports.insights import count_words, insights, successes
 from pdfqa_core.metrics.comparison import compare
-from pdfqa_core.protocols.runs import Case, Tools, run_protocols
-from pdfqa_core.protocols.runs.profile import PROFILES
+from pdfqa_core.protocols import Case, Tools, run_protocols
+from pdfqa_core.protocols.base import PROFILES
 
 NOTHING = "insufficient context"
 BATCH = (  # answer, what it cites, gold answer, what that cites

@@ -7,7 +7,7 @@ import pytest
 from pdfqa_core.evaluation_types import Evaluation, ScoredItem, ScoredSystem
 from pdfqa_core.exports.report import deviations_of, table_latex
 from pdfqa_core.metrics.comparison import compare
-from pdfqa_core.protocols.runs.profile import DEFAULT, HEADINGS, deviations
+from pdfqa_core.protocols.base import DEFAULT, HEADINGS, deviations
 
 MEASURES = ("answer_f1", "rouge_l_sum", "citation_precision", "MRR")
 NOTES = ("2 answers failed.", *deviations(MEASURES, DEFAULT), f"{HEADINGS} (--profile seed)")

@@ -9,10 +9,10 @@ import pytest
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.bertscore import TokenVectors
-from pdfqa_core.protocols.answer_files import Pair
-from pdfqa_core.protocols.answers import score_answers, score_by_judge, score_meaning, score_refusals
-from pdfqa_core.protocols.runs import Tools
-from pdfqa_core.protocols.runs.judging import judged
+from pdfqa_core.protocols import Tools
+from pdfqa_core.protocols.answers import score_answers, score_meaning, score_refusals
+from pdfqa_core.protocols.base import Pair
+from pdfqa_core.protocols.judging import judged, score_by_judge
 from tests.conftest import FakeLLM
 
 
@@ -50,8 +50,8 @@ def test_bertscore_is_given_by_item_with_the_encoder_named():
     assert values[0]["bertscore_f1"] == pytest.approx(2 / 3)
     assert values[1]["bertscore_f1"] == pytest.approx(1.0)
     assert "letters" in setting
-    system = score_answers("s", [pair("1", "abc", "abd"), pair("2", "a", "a")], ["answer_em"], more=[values])
-    assert set(system.items[0].metrics) == {"answer_em", "bertscore_precision", "bertscore_recall", "bertscore_f1"}
+    found = score_answers([pair("1", "abc", "abd"), pair("2", "a", "a")], ["answer_em"], more=[values])
+    assert set(found[0]) == {"answer_em", "bertscore_precision", "bertscore_recall", "bertscore_f1"}
 
 
 def test_the_judge_is_compared_with_people_where_they_said_something():

@@ -9,11 +9,9 @@ from typing import Any
 import pytest
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.protocols import answer_files, asqa, entailment, hotpotqa, study_items
-from pdfqa_core.protocols.gold import read_gold
+from pdfqa_core.protocols import Case, answers, entailment, hotpotqa, run_protocols, study_items
+from pdfqa_core.protocols.gold import formats, read_gold
 from pdfqa_core.protocols.gold.rows import columns_of, mapped
-from pdfqa_core.protocols.runs import run_protocols
-from pdfqa_core.protocols.runs.answers import read_written
 from tests.protocols.odd_values import ODD, changed
 
 PASSAGES = [{"title": "T", "text": "Storks eat frogs.", "document_id": "d"}]
@@ -54,18 +52,19 @@ FILES: dict[str, Any] = {
     "run": {"systems": [{"name": "s", "items": [{"id": "a", "answer": "x", "document": "d", "question": "q"}]}]},
 }  # fmt: skip
 RUNS = {
-    f"run of {name}": lambda path, name=name: read_written(name, path, {"s": path}) for name in run_protocols.names()
+    f"run of {name}": lambda path, name=name: run_protocols.get(name).written(path, {"s": path})
+    for name in run_protocols.names()
 }
 READERS: dict[str, Callable[[Path], Any]] = {
     "gold": read_gold,
     "columns": lambda path: (columns_of(path), mapped(path, {"question": "question", "answer": "answer"})),
-    "answers": lambda path: answer_files.read_rows(path, several=False),
-    "several answers": lambda path: answer_files.read_rows(path, several=True),
-    "asqa": asqa.read_questions,
-    "asqa answers": asqa.read_answers,
+    "answers": lambda path: answers.read_rows(path, several=False),
+    "several answers": lambda path: answers.read_rows(path, several=True),
+    "asqa": formats.read_asqa,
+    "asqa answers": formats.read_asqa_answers,
     "entailment": entailment.read_rows,
     "hotpotqa": hotpotqa.read_questions,
-    "hotpotqa predictions": hotpotqa.read_predictions,
+    "hotpotqa predictions": lambda path: hotpotqa.read_predictions(path, (Case("a", "?"),), path.name),
     "items": study_items.read_predictions,
     **RUNS,
 }

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from math import sqrt
 
 import pytest
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.evaluation_types import Evaluation
+from pdfqa_core.evaluation_types import Evaluation, Prediction
 from pdfqa_core.metrics.comparison import compare
 from pdfqa_core.metrics.entailment import Hypothesis, Statement, Tag
-from pdfqa_core.protocols import asqa, entailment, hotpotqa
+from pdfqa_core.protocols import Tools, asqa, entailment, hotpotqa, run_protocols
+from pdfqa_core.protocols.base import DEFAULT
 
 QUESTION = {
     "ambiguous_question": "Who sang The Sound of Silence?",
@@ -42,6 +44,19 @@ def write(tmp_path):
     return go
 
 
+def scored(protocol, cases, answers, tools=None):
+    """Score answers by id."""
+    given = {key: Prediction(key, text) for key, text in answers.items()}
+    return run_protocols.get(protocol).score("s", cases, given, tools or Tools())
+
+
+def of_files(protocol, path, tools):
+    """Score a file in the form of its data set, which brings its gold."""
+    found = run_protocols.get(protocol).published(None, {"s": path}, {})
+    own = {item: one for (_, item), one in found.predictions.items()}
+    return run_protocols.get(protocol).score("s", found.file.cases, own, tools)
+
+
 # ------------------------------------------------------------------ ASQA
 
 
@@ -56,11 +71,11 @@ def test_asqa_is_read_in_every_published_form(write):
         (question,) = asqa.read_questions(write(form))
         assert question.id == NAME
         assert [len(short) for _, short in question.pairs] == [2, 1]
-        assert len(question.long_answers) == 2
+        assert len(question.references) == 2
     (carried,) = asqa.read_questions(write([{**QUESTION, "answers": ["Disturbed"]}]))
-    assert carried.prediction == "Disturbed"
+    assert carried.recorded == "Disturbed"
     for answers in ({NAME: "x"}, [{"id": NAME, "answer": "x"}], [{"sample_id": int(NAME), "output": ["x"]}]):
-        assert asqa.read_answers(write(answers)) == {NAME: "x"}
+        assert asqa.read_asqa_answers(write(answers)) == {NAME: "x"}
 
 
 def test_asqa_values_and_dr_over_the_set(write):
@@ -73,7 +88,7 @@ def test_asqa_values_and_dr_over_the_set(write):
         asked.append((question, text))
         return "Disturbed" if "Disturbed" in text else ""
 
-    system = asqa.score_asqa("s", gold, answers, read=read)
+    system = scored("asqa", gold, answers, Tools(read=read))
     first, other = (item.metrics for item in system.items)
     assert first["str_em"] == 0.5
     assert first["rouge_l_sum"] == pytest.approx(10 / 16)  # P 5 of 5 words, R 5 of 11 of the first
@@ -81,11 +96,11 @@ def test_asqa_values_and_dr_over_the_set(write):
     assert first["disambig_f1_entities"] == 1.0  # Disturbed and 2015 are in both texts, nothing else in the second
     assert other["str_em"] == other["disambig_f1"] == 0.0
     assert [question for question, _ in asked[:2]] == ["Who sang it in 1964?", "Who sang it in 2015?"]
-    evaluation = Evaluation("asqa", "gold", asqa.measures_of([system], rouge_l=False), (system,))
+    evaluation = Evaluation("asqa", "gold", run_protocols.get("asqa").measures([system], Tools()), (system,))
     table = compare(evaluation)
     means = {name: cell.summary.mean for name, cell in table.cells["s"].items()}
     assert means["dr"] == pytest.approx(sqrt(means["rouge_l_sum"] * means["disambig_f1"]))
-    by_entities = asqa.score_asqa("s", gold, answers)
+    by_entities = scored("asqa", gold, answers)
     assert by_entities.items[0].metrics["disambig_f1"] == 1.0
     assert "disambig_f1_entities" not in by_entities.items[0].metrics
 
@@ -142,16 +157,16 @@ def test_wrong_asqa_rows_are_named(write, gold, message):
 )
 def test_wrong_asqa_answers_are_named(write, answers, message):
     with pytest.raises(UsageError) as caught:
-        asqa.read_answers(write(answers))
+        asqa.read_asqa_answers(write(answers))
     assert message in caught.value.what
 
 
 def test_asqa_answers_and_questions_must_be_the_same_items(write):
-    gold = asqa.read_questions(write([QUESTION]))
-    with pytest.raises(UsageError, match="no answer with the id '7089015503030534144'"):
-        asqa.score_asqa("s", gold, {})
-    with pytest.raises(UsageError, match="no question with the id 'b'"):
-        asqa.score_asqa("s", gold, {NAME: "a", "b": "c"})
+    gold, published = write([QUESTION], "gold.json"), run_protocols.get("asqa").published
+    with pytest.raises(UsageError, match="s: there is no answer with the id '7089015503030534144'"):
+        published(gold, {"s": write({"c": "d"})}, {})
+    with pytest.raises(UsageError, match="s: there is no question with the id 'b'"):
+        published(gold, {"s": write({NAME: "a", "b": "c"})}, {})
 
 
 # ------------------------------------------------------------------ HotpotQA
@@ -162,10 +177,22 @@ ROWS = [
 ]
 
 
-def test_hotpotqa_scores_answers_facts_and_both(write):
-    gold = hotpotqa.read_questions(write(ROWS))
+@pytest.fixture
+def official(write):
+    """Score predictions in the official format."""
+
+    def go(given, missing="error"):
+        protocol, data = run_protocols.get("hotpotqa"), {"mine": write(given, "mine.json")}
+        found = protocol.published(write(ROWS, "gold.json"), data, {"missing": missing})
+        own = {item: one for (_, item), one in found.predictions.items()}
+        return protocol.score("mine", found.file.cases, own, Tools(published=True))
+
+    return go
+
+
+def test_hotpotqa_scores_answers_facts_and_both(official):
     given = {"answer": {"a": "Yes, they were", "b": "Marvel"}, "sp": {"a": [["A", 0]], "b": [["C", 0], ["D", 2]]}}
-    system = hotpotqa.score_hotpotqa(gold, hotpotqa.read_predictions(write(given, "mine.json")))
+    system = official(given)
     first, second = (item.metrics for item in system.items)
     assert system.name == "mine"
     assert (first["answer_em"], first["answer_f1"]) == (0.0, 0.0)  # yes must match as a whole
@@ -177,14 +204,13 @@ def test_hotpotqa_scores_answers_facts_and_both(write):
     assert set(first) == set(hotpotqa.MEASURES)
 
 
-def test_questions_without_a_prediction_are_an_error_zero_or_unscored(write):
-    gold = hotpotqa.read_questions(write(ROWS))
-    predictions = hotpotqa.read_predictions(write({"answer": {"a": "yes"}, "sp": {"a": [["A", 0], ["B", 1]]}}))
+def test_questions_without_a_prediction_are_an_error_zero_or_unscored(official):
+    given = {"answer": {"a": "yes"}, "sp": {"a": [["A", 0], ["B", 1]]}}
     with pytest.raises(UsageError, match="answer has no prediction for 'b'") as caught:
-        hotpotqa.score_hotpotqa(gold, predictions)
+        official(given)
     assert "--missing" in caught.value.hint
     for missing, value in ((hotpotqa.Missing.ZERO, 0.0), (hotpotqa.Missing.UNSCORED, None)):
-        found = hotpotqa.score_hotpotqa(gold, predictions, missing=missing).items
+        found = official(given, missing.value).items
         assert set(found[0].metrics.values()) == {1.0}
         assert set(found[1].metrics.values()) == {value}
 
@@ -208,12 +234,12 @@ def test_questions_without_a_prediction_are_an_error_zero_or_unscored(write):
 )
 def test_wrong_hotpotqa_predictions_are_named(write, given, message):
     with pytest.raises(UsageError) as caught:
-        hotpotqa.read_predictions(write(given))
+        hotpotqa.read_predictions(write(given), (), "mine")
     assert message in caught.value.what
     assert caught.value.hint
 
 
-def test_wrong_hotpotqa_rows_and_unknown_ids_are_named(write):
+def test_wrong_hotpotqa_rows_and_unknown_ids_are_named(write, official):
     for row, message in (
         ({}, "row 1: there is no _id"),
         ({**ROWS[0], "answer": 1}, "row 1: the answer is no text"),
@@ -223,9 +249,8 @@ def test_wrong_hotpotqa_rows_and_unknown_ids_are_named(write):
             hotpotqa.read_questions(write([row]))
     with pytest.raises(UsageError, match="row 2: the id 'a'"):
         hotpotqa.read_questions(write([ROWS[0], ROWS[0]]))
-    gold = hotpotqa.read_questions(write(ROWS))
     with pytest.raises(UsageError, match="the id 'z', which is no question's"):
-        hotpotqa.score_hotpotqa(gold, hotpotqa.read_predictions(write({"answer": {"a": "", "b": "", "z": ""}})))
+        official({"answer": {"a": "", "b": "", "z": ""}})
 
 
 # ------------------------------------------------------------------ entailment
@@ -253,25 +278,26 @@ def test_entailment_rows_are_scored_in_three_pairs(write):
         {"question": "Which?", "context": [{"text": "dogs bark"}], "ground_truth": "dogs", "answer": "birds"},
         {"question": "Which?", "context": [], "ground_truth": "odd", "answer": "odd"},
     ]
-    read = entailment.read_rows(write("\n".join(map(json.dumps, rows))))
-    assert [row.id for row in read] == ["1", "2", "3"]
-    system, notes = entailment.score_entailment("s", read, WordTagger(), None)
+    path, tools = write("\n".join(map(json.dumps, rows))), Tools(published=True, tagger=WordTagger())
+    assert [row.item_id for row in entailment.read_rows(path)] == ["1", "2", "3"]
+    system = of_files("entailment", path, tools)
     values = [item.metrics for item in system.items]
     assert values[0] == dict.fromkeys(entailment.MEASURES, 1.0)
     assert values[1] == dict.fromkeys(entailment.MEASURES, 0.0)
     assert values[2] == dict.fromkeys(entailment.MEASURES)
-    assert notes == (
+    assert tools.notes == [
         "s: 2 of 8 segments had no usable reply and are left out of the means; the first: the reply is no JSON.",
-    )
-    system, notes = entailment.score_entailment("s", read, WordTagger(), None, unusable_as_zero=True)
+    ]
+    tools = replace(tools, profile=replace(DEFAULT, unusable_as_zero=True), notes=[])
+    system = of_files("entailment", path, tools)
     assert system.items[2].metrics["entailment_gold_answer"] == 0.0
     assert system.items[2].metrics["entailment_context_answer"] is None  # there is no context to ask about
-    assert "counted as 0" in notes[0]
+    assert "counted as 0" in tools.notes[0]
 
 
 def test_the_recorded_claims_of_ragchecker_give_its_own_numbers(shared_data):
-    rows = entailment.read_rows(shared_data / "claims" / "ragchecker_examples.json")
-    system, _ = entailment.score_entailment("s", rows, WordTagger(), None)
+    tools = Tools(published=True, tagger=WordTagger())
+    system = of_files("entailment", shared_data / "claims" / "ragchecker_examples.json", tools)
     values = system.items[0].metrics
     assert values["claim_precision"] == pytest.approx(8 / 11)
     assert values["claim_recall"] == pytest.approx(11 / 22)

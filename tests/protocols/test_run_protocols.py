@@ -12,10 +12,10 @@ from pdfqa_core.evaluation_types import CitedPlace, Evaluation, Prediction
 from pdfqa_core.exports.runs import with_answers
 from pdfqa_core.metrics.asqa import once
 from pdfqa_core.metrics.comparison import compare
+from pdfqa_core.protocols import Tools, drawn, run_protocols
+from pdfqa_core.protocols.base import AS_IN_THE_SOURCES, deviations
 from pdfqa_core.protocols.json_rows import JsonRow
-from pdfqa_core.protocols.runs import Tools, drawn, run_protocols
-from pdfqa_core.protocols.runs.profile import AS_IN_THE_SOURCES, deviations
-from pdfqa_core.protocols.runs.refusal import with_unanswerable
+from pdfqa_core.protocols.refusal import with_unanswerable
 from tests.protocols.test_data_sets import ASQA, CLAPNQ, COQA, HOTPOT, MTRAG, SQUAD
 
 

@@ -11,7 +11,7 @@ from pdfqa_core.exports.agreement import measures_frame, measures_latex, measure
 from pdfqa_core.exports.frames import write_frame
 from pdfqa_core.metrics.short_answers import token_f1
 from pdfqa_core.protocols.annotation import by_annotator
-from pdfqa_core.protocols.answer_files import AnswerRow
+from pdfqa_core.protocols.answers import AnswerRow
 from pdfqa_core.protocols.study_measures import (
     OWN,
     gold_pairs,

@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.protocols.mahueval import Doing, Plan
+from pdfqa_core.protocols.conversations import Doing, Plan
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.settings import Settings
 from pdfqa_core.types import Stored

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from pdfqa_core.evaluation_types import CitedPlace, Prediction, RunSystem
-from pdfqa_core.protocols.runs import NONE, Case, CaseFile
+from pdfqa_core.protocols import NONE, Case, CaseFile
 from pdfqa_core.services.run_export import REFUSED, RunStudies
 from pdfqa_core.services.run_systems import AskedSystem
 from pdfqa_core.settings import Settings

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.protocols.runs import run_protocols
+from pdfqa_core.protocols import run_protocols
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.services.accounts import AccountRole
 from pdfqa_core.types import Progress

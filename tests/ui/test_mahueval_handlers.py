@@ -5,7 +5,7 @@ from __future__ import annotations
 import gradio as gr
 import pytest
 
-from pdfqa_core.protocols.mahueval import Plan
+from pdfqa_core.protocols.conversations import Plan
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.ui.annotate_rating import Work
 from pdfqa_core.ui.mahueval import Handlers, step_shown

@@ -1,17 +1,17 @@
-"""`pdfqa evaluate`: measure systems on questions with gold answers. One module per protocol."""
+"""`pdfqa evaluate`: measure systems on questions with gold answers."""
 
 from __future__ import annotations
 
 import argparse
 
-from pdfqa_core.cli.evaluate import answers, asqa, compare, entailment, hotpotqa, retrieval, run, runs
+from pdfqa_core.cli.evaluate import compare, files, retrieval, run, runs
 
-PROTOCOLS = (retrieval, answers, asqa, hotpotqa, entailment, run, runs, compare)
+COMMANDS = (retrieval, files, run, runs, compare)
 
 
 def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Declare the command with its protocols."""
+    """Declare the command with its parts."""
     command = subparsers.add_parser("evaluate", help="measure systems on questions with gold", description=__doc__)
     protocols = command.add_subparsers(required=True, metavar="PROTOCOL")
-    for protocol in PROTOCOLS:
-        protocol.add(protocols)
+    for one in COMMANDS:
+        one.add(protocols)

@@ -12,9 +12,9 @@ from pdfqa_core.cli.options import add_common, add_settings, settings_of, worksp
 from pdfqa_core.errors import UsageError
 from pdfqa_core.exports.evaluation_files import trec_files
 from pdfqa_core.metrics.ranking import RankingMeasure
+from pdfqa_core.protocols.base import profile_named
 from pdfqa_core.protocols.gold import forms, read_gold
 from pdfqa_core.protocols.retrieval import DEPTH, MEASURES
-from pdfqa_core.protocols.runs.profile import profile_named
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.services.run_systems import with_unset
 from pdfqa_core.services.systems import grid, read_systems

@@ -25,9 +25,9 @@ from pdfqa_core.exports.runs import groups_text, with_answers
 from pdfqa_core.exports.table import measure_of, spread_text
 from pdfqa_core.json_codec import plain
 from pdfqa_core.metrics.comparison import ItemGroup, spreads
+from pdfqa_core.protocols import EVIDENCE, GOLD, PREDICTED, run_protocols
 from pdfqa_core.protocols.gold import forms
 from pdfqa_core.protocols.gold.rows import FIELDS, columns_of, guessed, mapped
-from pdfqa_core.protocols.runs import EVIDENCE, GOLD, PREDICTED, run_protocols
 from pdfqa_core.services import LOCAL_OWNER, RunRequest, Services
 from pdfqa_core.services.run_export import answer_files
 from pdfqa_core.services.runs import RunEstimate, run_estimate

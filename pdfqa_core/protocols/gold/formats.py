@@ -6,13 +6,14 @@ import io
 import re
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pdfqa_core.csv_format import read_csv
 from pdfqa_core.errors import UsageError, in_file
 from pdfqa_core.extraction.process.outside import read_file, unpacked
-from pdfqa_core.protocols.asqa import read_questions
+from pdfqa_core.json_codec import parse_json
 from pdfqa_core.protocols.gold.base import (
     GoldFile,
     GoldPlace,
@@ -23,7 +24,7 @@ from pdfqa_core.protocols.gold.base import (
     place_readers,
 )
 from pdfqa_core.protocols.gold.rows import CITED, as_questions, gold_row, json_rows, page_number, texts
-from pdfqa_core.protocols.json_rows import JsonRow, check_ids, load_rows, peek
+from pdfqa_core.protocols.json_rows import JsonRow, check_ids, load_object, load_rows, peek
 from pdfqa_core.types import Passage
 
 # ----------------------------------------------------------------------------------------------------
@@ -63,6 +64,115 @@ def list_of(row: JsonRow, values: Mapping[str, Any], key: str, hint: str) -> lis
 # ----------------------------------------------------------------------------------------------------
 # ASQA rows as questions with long answers; the readings of a question are scored by the protocol of its name.
 
+_ASQA = "Give the rows of ASQA: ambiguous_question, qa_pairs, annotations, sample_id."
+_PREDICTED = ("answer", "answers", "prediction", "output")
+
+
+@dataclass(frozen=True, slots=True)
+class AmbiguousQuestion(GoldQuestion):
+    """A row of ASQA; `pairs` are (disambiguated question, short answers)."""
+
+    pairs: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+def read_asqa(path: Path, *, split: str = "dev") -> tuple[AmbiguousQuestion, ...]:
+    """Return the rows of a gold file; `split` chooses from the official file. Raises UsageError with file and row."""
+    rows = _asqa_rows(path, split) if _is_mapping(path) else load_rows(path, "questions", _ASQA)
+    found = tuple(map(_ambiguous, rows))
+    check_ids(((place, one.id) for place, one in enumerate(found, start=1)), path.name)
+    return found
+
+
+def _asqa_rows(path: Path, split: str) -> list[JsonRow]:
+    data = load_object(path)
+    if split in data and isinstance(data[split], Mapping) and "qa_pairs" not in data[split]:
+        data = data[split]
+    elif data and not any(isinstance(row, Mapping) and "qa_pairs" in row for row in data.values()):
+        raise UsageError(f"{path.name} has no split called {split!r}.", f"Choose among: {', '.join(data)[:200]}.")
+    if not data:
+        raise UsageError(f"{path.name} holds no questions.", _ASQA)
+    rows = []
+    for number, (key, row) in enumerate(data.items(), start=1):
+        if not isinstance(row, Mapping):
+            raise UsageError(f"{path.name}, {key}: not an object.", _ASQA)
+        rows.append(JsonRow(number, f"{path.name}, {key}", {"sample_id": key, **row}))
+    return rows
+
+
+def _is_mapping(path: Path) -> bool:
+    """Return whether the file is one JSON object that maps ids to rows, not a list or lines of rows."""
+    data = read_file(path).removeprefix(b"\xef\xbb\xbf").lstrip()
+    if not data.startswith(b"{"):
+        return False
+    try:
+        first = parse_json(data.partition(b"\n")[0], path.name)
+    except UsageError:
+        return True
+    return isinstance(first, Mapping) and not any(key in first for key in ("qa_pairs", "sample_id", "id", *_PREDICTED))
+
+
+def _ambiguous(row: JsonRow) -> AmbiguousQuestion:
+    name = _asqa_id(row, "sample_id", _ASQA)
+    pairs = []
+    for pair in _objects(row, "qa_pairs"):
+        short = pair.get("short_answers") if isinstance(pair, Mapping) else None
+        if not isinstance(short, list) or not all(isinstance(text, str) for text in short):
+            raise UsageError(f"{row.where}: a pair has no list of short_answers.", _ASQA)
+        pairs.append((str(pair.get("question") or ""), tuple(short)))
+    long_answers = []
+    for one in _objects(row, "annotations"):
+        text = one.get("long_answer") if isinstance(one, Mapping) else None
+        if not isinstance(text, str):
+            raise UsageError(f"{row.where}: an annotation has no long_answer.", _ASQA)
+        long_answers.append(text)
+    question = str(row.values.get("ambiguous_question") or "")
+    return AmbiguousQuestion(
+        name, question, row.number, tuple(long_answers), recorded=_prediction(row), pairs=tuple(pairs)
+    )
+
+
+def _asqa_id(row: JsonRow, key: str, hint: str) -> str:
+    name = row.values.get("sample_id", row.values.get("id"))
+    if name is None:
+        raise UsageError(f"{row.where}: there is no {key}.", hint)
+    return str(name)
+
+
+def _objects(row: JsonRow, key: str) -> list[Any]:
+    found = row.values.get(key)
+    if not isinstance(found, list) or not found:
+        raise UsageError(f"{row.where}: {key} is no list of objects.", _ASQA)
+    return found
+
+
+def _prediction(row: JsonRow) -> str | None:
+    key = next((key for key in _PREDICTED if key in row.values), "")
+    given = row.values[key] if key else None
+    if isinstance(given, list) and len(given) == 1:
+        given = given[0]
+    return _asqa_text(given, row.where) if key else None
+
+
+def _asqa_text(given: Any, where: str) -> str:
+    if not isinstance(given, str):
+        raise UsageError(f"{where}: the answer is {type(given).__name__}, no text.", "Give one text per question.")
+    return given
+
+
+def read_asqa_answers(path: Path) -> Mapping[str, str]:
+    """Return the predicted long answers by id. Raises UsageError that names file and row."""
+    if _is_mapping(path):
+        return {key: _asqa_text(text, f"{path.name}, {key}") for key, text in load_object(path).items()}
+    hint = 'Write {"id": …, "answer": …}.'
+    found = []
+    for row in load_rows(path, "answers", hint):
+        answer = _prediction(row)
+        if answer is None:
+            raise UsageError(f"{row.where}: there is no answer.", hint)
+        found.append((row.number, _asqa_id(row, "id", hint), answer))
+    check_ids(((number, name) for number, name, _ in found), path.name)
+    return {name: answer for _, name, answer in found}
+
 
 class Asqa:
     """{"ambiguous_question", "qa_pairs", "annotations", "sample_id"}, or the official file by split."""
@@ -82,11 +192,7 @@ class Asqa:
 
     def read(self, path: Path) -> GoldFile:
         """Return the ambiguous questions, their long answers as references."""
-        return with_corpus(path, self._questions(path))
-
-    def _questions(self, path: Path) -> Iterator[GoldQuestion]:
-        for number, row in enumerate(read_questions(path), start=1):
-            yield GoldQuestion(row.id, row.question, number, row.long_answers, recorded=row.prediction)
+        return with_corpus(path, read_asqa(path))
 
 
 file_readers.register("asqa")(Asqa())

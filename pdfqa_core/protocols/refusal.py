@@ -5,30 +5,26 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import Prediction, ScoredSystem
 from pdfqa_core.metrics.rag import answered as was_answered
 from pdfqa_core.metrics.rag import answered_surely, refusal_precision, refusal_recall, wrongly_sure
 from pdfqa_core.metrics.short_answers import token_f1
-from pdfqa_core.protocols.runs.base import (
+from pdfqa_core.protocols.base import (
     GIVEN,
-    GOLD,
     SEARCH,
     Case,
     CaseFile,
-    Rows,
+    RunProtocol,
     Tools,
     Values,
     answered,
     run_protocols,
     scored_system,
-    seen,
     texts_of,
 )
-from pdfqa_core.protocols.runs.reading import read_cases
 from pdfqa_core.reading.outcomes import declines
 from pdfqa_core.types import Outcome
 
@@ -37,7 +33,7 @@ _OUTCOMES = {Outcome.ANSWER: "surely answered", Outcome.PERHAPS: "perhaps", Outc
 UNANSWERABLE = "unanswerable"  # the option that names a file none of whose questions can be answered
 
 
-class Refusal:
+class Refusal(RunProtocol):
     """Refused means: the system says so, or its answer begins by declining. What is perhaps an answer is answered."""
 
     title: ClassVar[str] = "Refusal"
@@ -46,14 +42,7 @@ class Refusal:
         "but not surely"
     )
     evidence: ClassVar[tuple[str, ...]] = (SEARCH, GIVEN)
-    histories: ClassVar[tuple[str, ...]] = (GOLD,)
-    overrides: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    needs: ClassVar[frozenset[str]] = frozenset()
-    rows: ClassVar[Rows] = Rows()
-
-    def read(self, path: Path) -> CaseFile:
-        """Return the questions of a file."""
-        return read_cases(path)
+    shown: ClassVar[tuple[str, ...]] = MEASURES
 
     def check(self, file: CaseFile, options: Mapping[str, str]) -> None:
         """Raise UsageError where all questions are of one kind."""
@@ -84,10 +73,6 @@ class Refusal:
             }
         tools.notes += [f"{name}: {words}" for words in (_balanced(values), _counted(counts)) if words]
         return scored_system(name, cases, predictions, values, _texts)
-
-    def measures(self, systems: Sequence[ScoredSystem], tools: Tools) -> tuple[str, ...]:
-        """Return the measures that have a value."""
-        return seen(systems, MEASURES)
 
 
 def with_unanswerable(file: CaseFile, other: CaseFile) -> CaseFile:

@@ -1,5 +1,10 @@
-"""MaHuEval as a guided protocol: which conversations two evaluators hold, what comes next, and how turns are paired.
+"""Conversations: automatic ones, in which a data set asks, and those of MaHuEval, which two evaluators hold and rate.
 
+Automatic (AuEv): turn by turn, with the gold answers or the system's own as the conversation so far. Before each turn
+the answer given is replaced by the gold one and the question is rewritten by the system's own rewriter, so that one
+wrong answer does not spoil what follows. Scores are grouped by turn depth. Source: Li et al. 2022.
+
+MaHuEval, a guided protocol: which conversations two evaluators hold, what comes next, and how turns are paired.
 Round 1: each evaluator holds ten conversations of 8 to 10 turns, from ideas of their own or the first questions of a
 data set, and rates the turns of a conversation after it. Round 2: each holds ten more, from the first questions of the
 other's ten. So there are forty conversations in twenty pairs that begin with the same question. For agreement the turns
@@ -12,11 +17,46 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from pathlib import Path
+from typing import ClassVar
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.metrics.bertscore import NAMES as BERTSCORE
 from pdfqa_core.protocols.annotation import Given, judged
+from pdfqa_core.protocols.answers import CITATIONS, HITS, TEXT, Answers
+from pdfqa_core.protocols.base import GOLD, PREDICTED, CaseFile, run_protocols
+from pdfqa_core.protocols.judging import JUDGED
 from pdfqa_core.study_types import AppliesTo, Criterion, Rating
 from pdfqa_core.types import Turn
+
+# ----------------------------------------------------------------------------------------------------
+# Automatic conversations.
+
+
+class Conversations(Answers):
+    """Questions in the order of their conversations, scored as answers are."""
+
+    title: ClassVar[str] = "Conversations"
+    words: ClassVar[str] = "conversations turn by turn, with gold or own answers so far: meaning, by turn depth"
+    histories: ClassVar[tuple[str, ...]] = (GOLD, PREDICTED)
+    needs: ClassVar[frozenset[str]] = frozenset({"embedder"})
+    shown: ClassVar[tuple[str, ...]] = ("bertscore_f1", *TEXT, *BERTSCORE[:2], JUDGED, *CITATIONS, *HITS)
+
+    def read(self, path: Path) -> CaseFile:
+        """Return the turns of a file. Raises UsageError where no question follows up another."""
+        file = super().read(path)
+        if not any(case.history for case in file.cases):
+            raise UsageError(
+                f"{file.name} holds no conversation: no question follows up another.",
+                'Name the turn before in "follow_up_of", or run the protocol answers.',
+            )
+        return replace(file, cases=tuple(replace(one, conversation=one.conversation or one.id) for one in file.cases))
+
+
+run_protocols.register("conversations", Conversations.words)(Conversations())
+
+# ----------------------------------------------------------------------------------------------------
+# MaHuEval.
 
 ROUNDS = (1, 2)
 

@@ -3,38 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pdfqa_core.errors import ModelError, UsageError
 from pdfqa_core.evaluation_types import Prediction, ScoredSystem
-from pdfqa_core.interfaces import LLM
+from pdfqa_core.interfaces import LLM, StopSignal
 from pdfqa_core.metrics.against_people import LEAST, Trust, against_people, best_threshold
 from pdfqa_core.metrics.agreement import Agreement
-from pdfqa_core.metrics.llm_judge import PROMPTS, agreement_with_people, judge_answers
-from pdfqa_core.metrics.replies import Decision
-from pdfqa_core.protocols.answer_files import Pair
-from pdfqa_core.protocols.answers import JUDGED, Values, judge_items
-from pdfqa_core.protocols.runs.base import (
+from pdfqa_core.metrics.llm_judge import PROMPTS, JudgeItem, agreement_with_people, judge_answers
+from pdfqa_core.metrics.replies import Decision, OnDone
+from pdfqa_core.protocols.base import (
     GIVEN,
-    GOLD,
     NONE,
     RECORDED,
     SEARCH,
     Case,
     CaseFile,
-    Rows,
+    Pair,
+    RunProtocol,
     Tools,
+    Values,
     answered,
     labelled,
-    need_answers,
     pair_of,
     run_protocols,
     scored_system,
-    seen,
 )
-from pdfqa_core.protocols.runs.reading import read_cases
 
+JUDGED = "llm_accuracy"
 PROBABILITY = "judge_probability"
 TO_CALIBRATE = (
     f'Give at least {LEAST} rows with "human": true or false, some of each, beside the answer that it is said of; or '
@@ -85,6 +81,22 @@ def check_judge(file: CaseFile, options: Mapping[str, str]) -> None:
     """Raise UsageError where the judge is to be calibrated and the file has too few answers that people judged."""
     if options.get("calibrate"):
         check_labels(file.name, [pair.human for pair in labelled(file.cases)])
+
+
+def score_by_judge(
+    pairs: Sequence[Pair], llm: LLM, *, stop: StopSignal | None = None, on_done: OnDone | None = None
+) -> list[Values]:
+    """Return the judge's verdict by item. Raises UsageError for an item without a question, ModelError."""
+    return [{JUDGED: one.score} for one in judge_answers(judge_items(pairs), llm, stop=stop, on_done=on_done)]
+
+
+def judge_items(pairs: Sequence[Pair]) -> list[JudgeItem]:
+    """Return what a judge is shown of each pair. Raises UsageError for one without a question."""
+    if missing := next((pair.id for pair in pairs if not pair.question.strip()), ""):
+        raise UsageError(
+            f"Item {missing!r} has no question, which the judge must know.", 'Give every row a "question".'
+        )
+    return [JudgeItem(pair.question, pair.references, pair.prediction) for pair in pairs]
 
 
 def _asked(pairs: Sequence[Pair], llm: LLM, tools: Tools) -> Sequence[Decision]:
@@ -161,24 +173,18 @@ def with_people(found: Agreement) -> str:
 # Judge: a language model says whether answers are right; how far it agrees with people stands beside every number.
 
 
-class Judge:
+class Judge(RunProtocol):
     """Answers that stand in the file, or those of a system."""
 
     title: ClassVar[str] = "Judge"
     words: ClassVar[str] = "a language model judges answers; beside it how far it agrees with people"
     evidence: ClassVar[tuple[str, ...]] = (SEARCH, GIVEN, NONE, RECORDED)
-    histories: ClassVar[tuple[str, ...]] = (GOLD,)
-    overrides: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     needs: ClassVar[frozenset[str]] = frozenset({"llm"})
-    rows: ClassVar[Rows] = Rows()
-
-    def read(self, path: Path) -> CaseFile:
-        """Return the questions of a file."""
-        return read_cases(path)
+    shown: ClassVar[tuple[str, ...]] = (JUDGED, PROBABILITY)
 
     def check(self, file: CaseFile, options: Mapping[str, str]) -> None:
         """Raise UsageError without any gold answer, and where the judge cannot be calibrated."""
-        need_answers(file)
+        super().check(file, options)
         check_judge(file, options)
 
     def score(
@@ -192,10 +198,6 @@ class Judge:
         verdicts = judged(name, pairs, tools.llm, tools, labelled(cases))
         values = dict(zip((pair.id for pair in pairs), verdicts, strict=True))
         return scored_system(name, cases, predictions, values)
-
-    def measures(self, systems: Sequence[ScoredSystem], tools: Tools) -> tuple[str, ...]:
-        """Return the verdicts and their probability."""
-        return seen(systems, (JUDGED, PROBABILITY))
 
 
 run_protocols.register("judge", Judge.words)(Judge())

@@ -92,7 +92,7 @@ class ExtractionSettings(SettingsGroup):
 class ChunkingSettings(SettingsGroup):
     """How pages become passages. Lengths are in `unit`."""
 
-    chunker: str = setting("windows", "Makes passages of pages.", Looks("Passages", of="chunker"))
+    chunker: str = setting("windows", "Cuts pages into passages.", Looks("Passages", of="chunker"))
     unit: Literal["words", "tokens"] = setting(
         "words", "What lengths are counted in; tokens: those of the embedding model.",
         Looks("Lengths in", "tokens: of the embedding model", MORE),
@@ -150,7 +150,7 @@ class RetrievalSettings(SettingsGroup):
         Looks("Compare stems", "“insured” finds “insurance”, and sometimes too much; always in other languages", WORDS),
     )  # fmt: skip
     spelling: bool = setting(
-        True, "Misspelt English words of a question are searched for as the documents spell them too.",
+        True, "Search for misspelt English words of a question in the spelling of the documents too.",
         Looks("Search for misspelt words", "“insurence” finds “insurance”", WORDS),
     )  # fmt: skip
     stop_words: bool = setting(
@@ -220,7 +220,7 @@ class RetrievalSettings(SettingsGroup):
     )
     per_page: int = setting(
         0, "Most hits that begin on one page; 0: any number.",
-        Looks("Most of one page", "0: any number", EVIDENCE, slider=(0, 10, 1)), ge=0,
+        Looks("Most passages of one page", "0: any number", EVIDENCE, slider=(0, 10, 1)), ge=0,
     )  # fmt: skip
     merge_overlaps: bool = setting(
         True, "Show overlapping passages as one.",
@@ -237,7 +237,7 @@ class LLMSettings(SettingsGroup):
     )
     models_folder: str = Field("", description="Folder of downloaded models; empty: pdfqa/models of the user's cache.")
     weights: Literal["as packaged", "F16"] = Field(
-        "F16", description="The embedded model's: those of its package (Q4_1), or 16-bit floats made of them once."
+        "F16", description="Of the embedded model: as packaged (Q4_1), or turned into 16-bit floats once."
     )
     url: str = Field("", description="Base URL of an OpenAI-compatible server (engine openai).")
     context_size: int = Field(4096, ge=512, le=131072)
@@ -250,9 +250,11 @@ class LLMSettings(SettingsGroup):
         Looks("Longest answer (tokens)", group=ANSWERING, slider=(16, 1024, 16)), ge=1, le=8192,
     )  # fmt: skip
     temperature: float = Field(0.0, ge=0, le=2, description="0: always the most likely token.")
-    seed: int = Field(0, ge=0, le=2**31 - 1, description="Repeats a random answer.")
+    seed: int = Field(0, ge=0, le=2**31 - 1, description="The same seed repeats a random answer.")
     top_k: int = Field(40, ge=0, le=1000, description="Most likely tokens to draw from; 0: all.")
-    top_p: float = Field(0.95, gt=0, le=1, description="Probability the tokens to draw from add up to; 1: all.")
+    top_p: float = Field(
+        0.95, gt=0, le=1, description="Draw from the likeliest tokens that add up to this probability; 1: all."
+    )
     min_p: float = Field(0.05, ge=0, le=1, description="Least probability of a token, as a share of the best one's.")
     repeat_penalty: float = Field(1.0, ge=0.5, le=2, description="Divides the score of recent tokens; 1: off.")
 
@@ -270,7 +272,7 @@ class ReadingSettings(SettingsGroup):
     """How passages become an answer."""
 
     reader: str = setting(
-        BY_MODEL, "Makes an answer of passages; auto: the one that suits the language model.",
+        BY_MODEL, "Writes the answer from passages; auto: the one that suits the language model.",
         Looks("Reader", group=ANSWERING, of="reader", also=(BY_MODEL, "auto", "own words; quotes with a tiny model")),
     )  # fmt: skip
     passages: int = setting(
@@ -282,7 +284,7 @@ class ReadingSettings(SettingsGroup):
         ge=0, le=20,
     )  # fmt: skip
     refusal: Literal["none", "retrieval", "model", "combined"] = setting(
-        "combined", "What judges whether the passages answer a question before it is answered.",
+        "combined", "What decides, before an answer is written, whether the passages answer the question.",
         Looks(
             "Evidence judged by", group=ANSWERING,
             words={
@@ -294,7 +296,7 @@ class ReadingSettings(SettingsGroup):
         ),
     )  # fmt: skip
     confidence_threshold: float = setting(
-        0.05, "Confidence of that judgement below which nothing was found; 0: never.",
+        0.05, "Confidence below which the answer is that nothing was found; 0: never.",
         Looks(
             "Evidence needed", "Below this nothing is answered; 0: always answer", ANSWERING,
             slider=(0, 1, 0.01),
@@ -302,7 +304,7 @@ class ReadingSettings(SettingsGroup):
         ge=0, le=1,
     )  # fmt: skip
     sure_threshold: float = setting(
-        0.6, "Probability that an answer is right below which it is given with a caution, behind the lines themselves.",
+        0.6, "An answer that is less likely to be right gets a caution, after the lines of the page; 0: never.",
         Looks(
             "Sure from", "How likely an answer must be right to be given without a caution; 0: always", ANSWERING,
             slider=(0, 1, 0.01),
@@ -310,12 +312,12 @@ class ReadingSettings(SettingsGroup):
         ge=0, le=1,
     )  # fmt: skip
     citation_threshold: float = setting(
-        0.65, "Probability that a careful reader of the passages agrees with a sentence, from which on it has a tick.",
+        0.65, "A sentence gets a tick if a careful reader of the passages agrees at least with this probability.",
         Looks("✓ from", "How sure it must be that the passage says this", ANSWERING, 1, slider=(0, 1, 0.01)),
         ge=0, le=1,
     )  # fmt: skip
     partly_threshold: float = setting(
-        0.45, "Match with a passage from which on a sentence is cited; below it counts as not found.",
+        0.45, "How well a sentence must match a passage to be cited; below, it counts as not found.",
         Looks("Cited from", "How well a sentence must match a passage", ANSWERING, 1, True, slider=(0, 1, 0.01)),
         ge=0, le=1,
     )  # fmt: skip
@@ -335,7 +337,7 @@ class ReadingSettings(SettingsGroup):
         ge=0, le=131072,
     )  # fmt: skip
     instruction: str = setting(
-        "", "Own end of the prompt; empty: that of the model's family.",
+        "", "Your instruction at the end of the prompt; empty: that of the model's family.",
         Looks("Instruction", "The end of the prompt", ANSWERING, 1, placeholder="as suits the model"),
         max_length=2000,
     )  # fmt: skip
@@ -345,7 +347,7 @@ class ConversationSettings(SettingsGroup):
     """How follow-up questions become standalone ones."""
 
     rewriter: str = setting(
-        "concatenation", "Makes follow-up questions ones that can be searched for.",
+        "concatenation", "Completes follow-up questions for the search.",
         Looks("Follow-up questions", group=ANSWERING, of="rewriter"),
     )  # fmt: skip
     turns: int = Field(5, ge=0, le=20, description="Earlier turns that are taken into account.")
@@ -355,7 +357,7 @@ class ServerSettings(SettingsGroup):
     """Where the page is served and what a visitor may do."""
 
     host: str = Field("127.0.0.1", description="Address to listen on; more than this computer's: set PDFQA_PASSWORD.")
-    hosts: str = Field("", description="Names that the page is opened under beside localhost, separated by commas.")
+    hosts: str = Field("", description="Names in the page's address besides localhost, separated by commas.")
     port: int = Field(7860, ge=0, le=65535, description="0: any free port.")
     demo: bool = Field(False, description="Public demo: every visitor has a workspace of their own.")
     visitor_mb: int = Field(50, ge=1, description="Most MB of PDFs that one visitor of a demo may keep.")
@@ -365,12 +367,12 @@ class ServerSettings(SettingsGroup):
     total_mb: int = Field(2000, ge=1, description="Most MB of PDFs of all visitors of a demo together.")
     per_minute: int = Field(1200, ge=1, description="Most requests in a minute from one address to a demo.")
     mcp: bool = Field(False, description="Offer search, ask, read page and list documents to assistants (MCP).")
-    proxied: bool = Field(False, description="A proxy stands before it and says in X-Forwarded-For who is asking.")
+    proxied: bool = Field(False, description="Behind a proxy, which names the asking address in X-Forwarded-For.")
     proxies: str = Field(
         "", description="Addresses or networks of the proxies that are believed, separated by commas; "
         "empty with --proxied: this computer's and private ones.",
     )  # fmt: skip
-    user_header: str = Field("", description="Header in which the named --proxies say which account is asking.")
+    user_header: str = Field("", description="Header in which the named --proxies name the account.")
 
 
 # What a recipe that comes in a file may set; all else belongs to this machine.

@@ -246,7 +246,7 @@ def add_make(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     command.add_argument("--table", type=Path, metavar="FILE", help="a CSV with question and answer instead of both")
     command.add_argument("--preset", choices=tuple(PRESETS), default="answers", help="what is asked (default: answers)")
     command.add_argument("--n", type=int, default=100, help="how many items are drawn, 0: all (default: 100)")
-    command.add_argument("--seed", type=int, default=0, help="the same draws the same (default: 0)")
+    command.add_argument("--seed", type=int, default=0, help="seed of the draw (default: 0)")
     command.add_argument("--by", choices=tuple(filter(None, STRATA)), default="", help="each stratum gives its share")
     command.add_argument("--annotators", default="", metavar="A,B", help="who rates (default: anybody who signs in)")
     add_common(command)

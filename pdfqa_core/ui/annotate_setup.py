@@ -89,8 +89,8 @@ class NewStudyParts:
             )
             self.run = gr.Dropdown([], label="Run of the Evaluate tab", visible=False, elem_id="annotate-run")
             with gr.Row(visible=False) as self.drawing:
-                self.n = gr.Number(0, label="How many are drawn (0: all)", precision=0, minimum=0, min_width=120)
-                self.seed = gr.Number(1, label="Seed: the same draws the same", precision=0, min_width=120)
+                self.n = gr.Number(0, label="How many (0: all)", precision=0, minimum=0, min_width=120)
+                self.seed = gr.Number(1, label="Seed of the draw", precision=0, min_width=120)
                 self.by = gr.Dropdown(list(STRATA.items()), value="", label="Drawn from", min_width=160)
             self.names = gr.Textbox(
                 label="Who rates",
@@ -203,8 +203,8 @@ def made_words(study: Study, names: Sequence[str]) -> str:
         who = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
         follows = f"{who} {'each press their' if len(names) > 1 else 'presses the button with that'} name below."
     return (
-        f"“{study.name}” is made, with {plural(len(study.turn_ids), 'item')}. Next: {follows} Who rates at another "
-        "computer gets a link under “Invite people”. What is asked stands under “This study”."
+        f"“{study.name}” is made, with {plural(len(study.turn_ids), 'item')}. Next: {follows} People at other "
+        "computers get a link under “Invite people”. You can change what is asked under “This study”."
     )
 
 
@@ -514,12 +514,12 @@ STATES = {
         "nobody can rate; everything can be looked at",
         (("open", "Open again"), ("archived", "Archive"), ("deleted", "Delete")),
     ),
-    StudyState.ARCHIVED: ("put away; it stands last in the list", (("open", "Open again"), ("deleted", "Delete"))),
-    StudyState.DELETED: ("about to go; nothing is lost yet", (("open", "Bring it back"),)),
+    StudyState.ARCHIVED: ("put away, last in the list", (("open", "Open again"), ("deleted", "Delete"))),
+    StudyState.DELETED: ("marked for deletion; nothing is lost yet", (("open", "Bring it back"),)),
 }
 DONE = {
     "open": "is open: annotators can rate.", "closed": "is closed: nobody can rate it until it is opened again.",
-    "archived": "is archived: it stands last in the list.",
+    "archived": "is archived: it is last in the list.",
     "deleted": "is deleted. Bring it back, or delete it for good, below.",
 }  # fmt: skip
 

@@ -147,9 +147,9 @@ class Rate:
                 )
             with gr.Row():
                 self.n = gr.Number(
-                    0, label="How many are drawn (0: all)", precision=0, minimum=0, min_width=120, elem_id="runs-rate-n"
+                    0, label="How many (0: all)", precision=0, minimum=0, min_width=120, elem_id="runs-rate-n"
                 )
-                self.seed = gr.Number(1, label="Seed: the same draws the same", precision=0, min_width=120)
+                self.seed = gr.Number(1, label="Seed of the draw", precision=0, min_width=120)
             self.make = gr.Button(
                 "Make a study of the questions shown below", size="sm", elem_id="runs-rate-make", scale=0
             )
@@ -186,7 +186,7 @@ class Rate:
         return render(
             "said",
             text=f"“{study.name}” is made, with {plural(len(study.turn_ids), 'item')} of "
-            f"{plural(len(chosen), 'question')}; who rates does not see which system answered. It is on the Annotate "
+            f"{plural(len(chosen), 'question')}; raters do not see which system answered. It is on the Annotate "
             "tab.",
         )
 

@@ -429,28 +429,28 @@ def _more(services: Services) -> dict[str, Any]:
         multiselect=True,
         label="Language models",
         elem_id="runs-models",
-        info="Each a system of its own, loaded once; none chosen: the one in use",
+        info="Each makes another system; empty: the model in use",
     )
     extractors = _several(
         "Text",
         (AS_READ, *strategies("extractor")),
         extractor,
         "extractors",
-        "Who read the pages; another extractor reads them first, visual by OCR",
+        "How pages are read; with another extractor they are read again first",
     )
     rewriters = _several(
         "Follow-up questions",
         strategies("rewriter"),
         settings.conversation.rewriter,
         "rewriters",
-        "What makes a question of its own of a follow-up",
+        "How a follow-up question is completed",
     )
     histories = _several(
         "Conversation so far",
         tuple(HISTORIES),
         next(iter(HISTORIES)),
         "histories",
-        "Whose answers stand in it",
+        "Whose answers it contains",
         visible=False,
     )
     with gr.Row():
@@ -499,10 +499,8 @@ def _scoring() -> dict[str, Any]:
         "as_in_sources": box("As in the sources", "sources", "Set and compute all as the papers do"),
         "bertscore": box("BERTScore", "bertscore", "Same meaning in other words; by the bundled encoder"),
         "judge": box("Judge", "judge", "The language model says whether each answer is right"),
-        "calibrate": box(
-            "Stricter judge", "calibrate", 'Its threshold comes from rows that say "human": true or false'
-        ),
-        "nli": model("NLI model", "nli", "Tags what follows from what; empty: the language model does"),
+        "calibrate": box("Stricter judge", "calibrate", 'Takes its threshold from rows with "human": true or false'),
+        "nli": model("NLI model", "nli", "Decides what follows from what; empty: the language model does"),
         "disambig": gr.Radio(
             list(DISAMBIG), value=ENTITIES, label="Disambig-F1 compares", visible=False, elem_id="runs-disambig"
         ),

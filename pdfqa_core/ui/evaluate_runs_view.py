@@ -87,12 +87,12 @@ FILTERS_OF_ONE = {"all": "all", "right": "right", "wrong": "wrong", "failed": "f
 RIGHT = 0.5  # from which value on an answer counts as right
 SHORT = 5  # words of a gold answer up to which an answer is right that has them all, in however long a sentence
 OF_WORDS = ("answer_f1", "bleu_1", "rouge_l", "rouge_l_sum")  # what falls the more an answer says besides
-RIGHT_WORDS = f"right: a value of at least .5; where the gold answer has up to {SHORT} words: the answer has them all"
+RIGHT_WORDS = f"right: at least .5; if the gold answer has at most {SHORT} words: the answer has all of them"
 MOST_MEASURES = 7  # columns of the table
 SPARE = "bleu_1"  # what is left out first where there are more
 MOST_ITEMS = 400  # rows of questions
 _CUT = {
-    "Insufficient context detection": "Insuff. context", "Supporting facts": "Supp. facts", "HotpotQA": "Hotpot",
+    "Insufficient context detection": "Missing context", "Supporting facts": "Supp. facts", "HotpotQA": "Hotpot",
     "Entailment": "Entail.",
 }  # fmt: skip
 

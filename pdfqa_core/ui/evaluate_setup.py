@@ -74,7 +74,7 @@ MOST_REMEMBERED = 2_000_000  # characters of a file of questions that is there a
 SAMPLE_QUESTIONS, OWN_FILE = "The sample's 15 questions", "My file"
 ACCEPTED_QUESTIONS = "Accepted questions"  # of the Train tab
 SOURCES = (SAMPLE_QUESTIONS, ACCEPTED_QUESTIONS, OWN_FILE)
-NONE_ACCEPTED = "No question is accepted yet: make some on the Train tab, and look them over."
+NONE_ACCEPTED = "No question is accepted yet: make and review some on the Train tab."
 OWN_HINT = "Bring a file of questions with the places that answer them: a table, JSON, or a published data set."
 
 

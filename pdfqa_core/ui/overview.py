@@ -306,7 +306,7 @@ def _nothing(written: Written) -> str:
     """Return what to say where a summary ended with nothing that could be kept."""
     answers: Sequence[Answer] = [event.answer for event in written.so_far if isinstance(event, Done)]
     if any(answer.refused for answer in answers):
-        return render("note", text="No sentence of this document stands for it. Look at its contents, or ask about it.")
+        return render("note", text="No sentence of this document sums it up. Look at its contents, or ask about it.")
     return ""
 
 

@@ -390,7 +390,7 @@ class Tab:
     # ------------------------------------------------------------ train
 
     def _train(self, facts: Facts, state: TrainState, session: Session) -> dict[Any, Any]:
-        label = "Also with questions nobody has looked at"
+        label = "Also with questions that nobody has reviewed"
         waiting = f"{label} ({facts.waiting:,})" if facts.waiting else label
         return {self.parts.training[2]: gr.Checkbox(label=waiting), **self._training(facts, session)}
 

@@ -29,12 +29,12 @@ TICK = 1.5  # seconds between two looks at what goes on
 WAITING, ACCEPTED, REJECTED, DROPPED = FILTERS = ("waiting", "accepted", "rejected", "dropped")
 FILES = {"jsonl": "JSON lines", "beir": "BEIR (ZIP)"}
 MAKING = (
-    "Each question is made of one passage. A search must find that passage again; what is vague, copied or nearly the "
-    "same as another is dropped. A run that was stopped goes on where it ended."
+    "Each question is made from one passage. A search must find that passage again. Vague, copied and nearly equal "
+    "questions are dropped. A stopped run continues where it stopped."
 )
 TRAINING = (
-    "The model learns to rank the right passage of each question above those that the retriever takes for it. Some "
-    "documents are held out to measure it. It goes on while this page is closed, and can be stopped and gone on with."
+    "The model learns to rank the right passage of each question above similar ones. Some documents are held out to "
+    "measure it. You can close this page, and stop and continue the training."
 )
 MAKERS = [
     ("By rules, of table rows, definitions, counts and headings", RULES),
@@ -47,8 +47,8 @@ MODELS = [
 ]
 # Numbers under "More": label, explanation, whether it is a whole number; names as in TrainingSettings and TrainingPlan.
 NUMBERS: Mapping[str, tuple[str, str, bool]] = {
-    "steps": ("Steps of each round", "more learn longer; it ends by itself without a gain", True),
-    "batch": ("Questions of a step", "more compare better and take longer", True),
+    "steps": ("Steps of each round", "at most; training ends earlier without a gain", True),
+    "batch": ("Questions per step", "more compare better and take longer", True),
     "hard_negatives": ("Hard negatives", "of each question in a step", True),
     "learning_rate": ("Learning rate", "higher learns faster and forgets more", False),
     "chunk": ("Texts computed at once", "fewer take less memory and more time", True),
@@ -195,7 +195,7 @@ def _train() -> dict[str, Any]:
         max_length=60,
         elem_id="train-name",
     )
-    unreviewed = gr.Checkbox(False, label="Also with questions nobody has looked at", elem_id="train-unreviewed")
+    unreviewed = gr.Checkbox(False, label="Also with questions that nobody has reviewed", elem_id="train-unreviewed")
     with gr.Accordion("More", open=False):
         base = gr.Textbox(
             label="Start from",

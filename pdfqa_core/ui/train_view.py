@@ -16,7 +16,7 @@ from pdfqa_core.ui.components import plural, render
 STEPS = ("generate", "review", "train", "compare")
 TITLES = {"generate": "Make questions", "review": "Review them", "train": "Train", "compare": "Compare"}
 NEEDS = {
-    "generate": "Needs documents. By rules seconds, by the language model some seconds a question.",
+    "generate": "Needs documents. Takes seconds by rules, some seconds a question by the language model.",
     "review": "Needs questions. About five seconds each, one key each.",
     "train": "Needs accepted questions: a few hundred for a model that can be trusted. Minutes to an hour.",
     "compare": "Needs a trained model. Says whether it is better before anything is switched.",

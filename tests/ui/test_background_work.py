@@ -31,8 +31,8 @@ def test_files_that_are_read_side_by_side_have_a_bar_each():
 @pytest.mark.parametrize(
     ("state", "words"),
     [
-        (Preparing(3, 10), "searchable by words now, by meaning: soon"),
-        (Preparing(3, 10, 130), "searchable by words now, by meaning: about 2 min left"),
+        (Preparing(3, 10), "searchable by words now, by meaning soon"),
+        (Preparing(3, 10, 130), "searchable by words now, by meaning later (about 2 min left)"),
         (Preparing(3, 1200, 5, True), "searchable by words; reading its meaning was stopped at 3 of 1,200 passages"),
     ],
 )

@@ -1,7 +1,8 @@
-"""The repository itself: imports, locks, setup, the container file, CONTRIBUTING.md and docs/security.md."""
+"""The repository itself: imports, locks, setup, the container file, and what its pages name."""
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import re
@@ -26,6 +27,7 @@ from packaging.version import Version
 
 from pdfqa_core import ui
 from pdfqa_core.chunking import chunkers
+from pdfqa_core.cli import parser
 from pdfqa_core.metrics.base import measures
 from pdfqa_core.protocols.gold import file_readers, read_gold
 from pdfqa_core.retrieval import Index, retrievers
@@ -372,7 +374,66 @@ def test_what_is_copied_is_enough_to_serve_answers_its_check_and_ends_when_told(
         process.wait()
 
 
-# ------------------------------------------------------------ CONTRIBUTING.md and docs/security.md
+# ------------------------------------------------------------ what pages name
+
+PAGES = sorted(str(path.relative_to(ROOT)) for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")))
+FENCED = re.compile(r"```.*?```", re.DOTALL)
+# Options of other programs: docker, pip, ray, llama_cpp.server, and the scripts in benchmarks/.
+FOREIGN = {
+    "--init", "--dry-run", "--install", "--require-hashes", "--build-constraint", "--no-deps", "--force-reinstall",
+    "--no-cache-dir", "--head", "--rows", "--fit", "--quick", "--no-llm", "--recognition", "--gold-pages",
+    "--per-document", "--abstracts", "--models", "--steps", "--interrupt_requests", "--n_ctx",
+}  # fmt: skip
+
+
+def anchors(name: str) -> set[str]:
+    """Return what a link can lead to in a page: its headings as GitHub writes them, and its own anchors."""
+    text = text_of(name)
+    headings = re.findall(r"^#+ (.+)$", FENCED.sub("", text), re.MULTILINE)
+    made = {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+    return made | set(re.findall(r'<a id="([^"]+)"', text))
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_links_of_a_page_lead_somewhere(name: str):
+    broken = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", FENCED.sub("", text_of(name))):
+        file, _, anchor = link.partition("#")
+        target = (ROOT / name).parent / file if file else ROOT / name
+        if "://" in link:
+            continue
+        if not target.exists() or (anchor and anchor not in anchors(str(target.resolve().relative_to(ROOT)))):
+            broken.append(link)
+    assert broken == []
+
+
+def options_of(command: argparse.ArgumentParser) -> set[str]:
+    """Return the options of a command and of its parts."""
+    parts = [one for one in command._actions if isinstance(one, argparse._SubParsersAction)]
+    below = [options_of(part) for one in parts for part in one.choices.values()]
+    return set().union(*(one.option_strings for one in command._actions), *below)
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if name != "CHANGELOG.md"])
+def test_options_that_a_page_names_are_there(name: str):
+    named = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", text_of(name)))
+    assert named - options_of(parser()) - FOREIGN == set()
+
+
+def test_the_places_that_contributing_names_are_there():
+    text = text_of("CONTRIBUTING.md").partition("## Where to look")[2].partition("\n## ")[0]
+    files = set(re.findall(r"`(\w+(?:/\w+)*\.py)`", text))
+    functions = re.findall(r"`(\w+)` in `([\w/]+\.py)`", text)
+    assert len(files) > 20
+    assert len(functions) > 4
+    assert [file for file in files if not (ROOT / "pdfqa_core" / file).is_file()] == []
+    missing = [
+        name
+        for name, file in functions
+        if not re.search(rf"^ *def {name}\(", text_of(f"pdfqa_core/{file}"), re.MULTILINE)
+    ]
+    assert missing == []
+
 
 SECTIONS = dict(re.findall(r"^### … (.+?)\n(.*?)(?=^##|\Z)", text_of("CONTRIBUTING.md"), re.DOTALL | re.MULTILINE))
 

@@ -79,6 +79,7 @@ ABBREVIATIONS = (
     "para", "app", "incl", "excl", "inc", "ltd", "corp", "bros", "mr", "mrs", "ms", "dr", "prof", "st",
 )  # fmt: skip
 
+_BEFORE_RAISED = re.compile(r"(?:(?<=\d)|(?<=\w{4}))(?=[¹²³⁰-ⁿʰ-ʸᵃ-ᶻ])")
 _WORD = re.compile(r"\d+(?:[.,]\d+)*|\w+(?:['’]\w+)?", re.UNICODE)
 _TABLE_ROW = re.compile(r"^\|.*\|(?= ?$)", re.MULTILINE)
 _BLANK_LINE = re.compile(r"(?:\u2029|[\n\u2028][ \t]*[\n\u2028])\s*")
@@ -176,7 +177,12 @@ def words(text: str) -> list[tuple[int, int]]:
 
 
 def terms(text: str) -> list[str]:
-    """Return the index terms: NFKC-normalised, case-folded Unicode words; numbers keep their separators."""
+    """Return the index terms: NFKC-normalised, case-folded Unicode words; numbers keep their separators.
+
+    A superscript behind a number or a word of four letters or more is a term of its own: 10⁶ is no 106.
+    """
+    if not text.isascii():
+        text = _BEFORE_RAISED.sub(" ", text)
     return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
 
 

@@ -78,6 +78,8 @@ def test_words_are_what_split_finds(text):
         ("ﬁnance STRASSE straße", ["finance", "strasse", "strasse"]),
         ("out-of-network", ["out", "of", "network"]),
         ("naïve 漢字", ["naïve", "漢字"]),
+        ("10⁶ cells, 4,512³ units", ["10", "6", "cells", "4,512", "3", "units"]),
+        ("years¹ on 25 m² of H₂O", ["years", "1", "on", "25", "m2", "of", "h2o"]),
         ("?!", []),
     ],
 )

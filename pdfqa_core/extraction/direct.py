@@ -66,6 +66,7 @@ def read_page(
     from pdfqa_core.extraction.layout.lines import find_lines
     from pdfqa_core.extraction.raw_page import RawPage, page_warnings
     from pdfqa_core.extraction.tables.find_tables import with_tables
+    from pdfqa_core.extraction.text.raised import with_raised
 
     label = _label(document, number)
     page = pdfium.FPDF_LoadPage(document, number - 1)
@@ -78,6 +79,7 @@ def read_page(
         if found is None:
             return RawPage.damaged(document_id, number, label, f"The text of page {number} could not be read.")
         glyphs, drawn, hidden, reasons = found
+        glyphs = with_raised(glyphs)
         lines = find_lines(glyphs, hidden)
         if tables and lines:
             lines = with_tables(drawn, glyphs, hidden, lines, thresholds)

@@ -31,7 +31,8 @@ _LAST_OF_NUMBERS = frozenset("0123456789ivxlcIVXLC")
 _LEADER = re.compile(r"(?:[.·_]\s?){4,}\s*\w{0,6}$|…\s*\w{0,6}$")
 FIGURE = re.compile(r"^(?:figure|fig\.|abbildung|abb\.|chart|diagram|graph|figura|schaubild)\s*[A-Z]?\d", re.IGNORECASE)
 _NOTE = re.compile(
-    r"^(?:\d{1,2}(?:\s+(?=\S)|(?=[^\W\d]))|[¹²³⁴-⁹]{1,2}\s*|[*†‡§]{1,3}\s*|\(\d\)\s*)(?=.*[^\W\d_]{3}).{6}", re.DOTALL
+    r"^(?:\d{1,2}(?:\s+(?=\S)|(?=[^\W\d]))|[¹²³⁰-⁹ʰ-ʸᵃ-ᶻ]{1,2}\s*|[*†‡§]{1,3}\s*|\(\d\)\s*)(?=.*[^\W\d_]{3}).{6}",
+    re.DOTALL,
 )
 _QUESTION = re.compile(
     r"^(?:what|how|who|when|where|why|which|is|are|do|does|can|may|will|should|was|wie|wer|wo)\b", re.I

@@ -76,7 +76,7 @@ DEFAULT = TableThresholds()
 _CURRENCY = re.compile(r"^(?:[$€£¥₹]|US\$|[A-Z]{2}\$)$")
 _VALUE = re.compile(
     r"^[(+\-–—−~<>≤≥±]*\s*(?:[$€£¥₹]|US\$|USD|EUR)?\s*[(+\-–−]?\d[\d.,'’\s]*\)?\s*"
-    r"(?:%|‰|pts?|bps|x|[$€£])?\)?\s*%?\s*(?:\(\w\)|\*+|[†‡])?$"
+    r"(?:%|‰|pts?|bps|x|[$€£])?\)?\s*%?\s*(?:\(\w\)|\*+|[†‡]|[¹²³⁰-ⁿʰ-ʸᵃ-ᶻ,]+)?$"
 )
 _EMPTY = re.compile(r"^(?:[$€£¥]\s*)?(?:[—–−-]+|N/?A|n/?a|NM|nm)\s*%?$")
 _YEAR = re.compile(r"^(?:FY\s?)?(?:19|20)\d\d[AEF]?$")

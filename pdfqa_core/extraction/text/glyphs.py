@@ -164,7 +164,13 @@ def _codes(text_page: Any, handle: Any, count: int) -> Integers:
         codes = buffer[:count].astype(np.int64)
         if not ((codes >= 0xD800) & (codes < 0xE000)).any():
             return codes
-    return np.fromiter(map(_char_code, repeat(handle), range(count)), np.int64, count) & 0xFFFFFFFF
+    codes = np.fromiter(map(_char_code, repeat(handle), range(count)), np.int64, count) & 0xFFFFFFFF
+    # a character beyond the first 65,536 comes as two halves (UTF-16) at one place: the second one is left empty
+    high, low = codes[:-1], codes[1:]
+    first = np.flatnonzero((high >= 0xD800) & (high < 0xDC00) & (low >= 0xDC00) & (low < 0xE000))
+    codes[first] = 0x10000 + (codes[first] - 0xD800 << 10) + codes[first + 1] - 0xDC00
+    codes[first + 1] = 0
+    return codes
 
 
 def _is_bold(address: int) -> bool:

@@ -36,6 +36,7 @@ _COMPATIBILITY = (
 )
 _FIRST_RIGHT_TO_LEFT = "\u0590"
 _DROPPED = frozenset({0x061C, 0x200B, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2060, 0x206A), 0xFEFF, 0xFFFC})
+CARET = 0x100000  # added to a code: a "^" stands before the character
 HYPHENS = frozenset("-\u2010\u00ad\u2011")
 # Spacing accents that old TeX fonts print before or after the letter, with their combining forms.
 _ACCENTS = {"¨": "\u0308", "´": "\u0301", "`": "\u0300", "ˆ": "\u0302", "˜": "\u0303", "¸": "\u0327", "ˇ": "\u030c"}
@@ -51,8 +52,8 @@ def character(code: int) -> str:
         return "-"
     if code < 0x20 or 0x7F <= code < 0xA0 or code in _DROPPED or 0xD800 <= code < 0xE000 or code > 0x10FFFF:
         return ""
-    if code in _SYMBOLS:
-        return _SYMBOLS[code]
+    if code in _SYMBOLS or code >= CARET:
+        return _SYMBOLS.get(code) or "^" + character(code - CARET)
     plain = chr(code)
     if unicodedata.category(plain) in ("Zs", "Zl", "Zp"):
         return " "

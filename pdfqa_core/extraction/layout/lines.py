@@ -20,7 +20,7 @@ from pdfqa_core.extraction.layout.reading_order import (
     regions,
 )
 from pdfqa_core.extraction.raw_page import TextLine, grouped, merged
-from pdfqa_core.extraction.text.direction import faced
+from pdfqa_core.extraction.text.direction import read_text
 from pdfqa_core.extraction.text.glyphs import Flags, Glyphs
 from pdfqa_core.extraction.text.normalise import compose, right_to_left
 
@@ -259,19 +259,19 @@ def _turned_lines(glyphs: Glyphs, chosen: Flags, turn: int, hidden: bool, first_
 def join_line(segments: list[TextSegment], turn: int) -> TextLine:
     """Return the line that segments on one baseline make."""
     leftwards = len(segments) > 1 and right_to_left("".join(s.text for s in segments))
-    ordered = sorted(segments, key=lambda s: -s.u1) if leftwards else in_order(segments)
+    ordered = sorted(segments, key=lambda s: s.u0) if leftwards else in_order(segments)
     main = max(ordered, key=lambda s: (len(s.text) * s.size, -s.rank))
-    text, cells = ordered[0].text, 1
+    parts, cells = [ordered[0].text], 1
     for before, after in itertools.pairwise(ordered):
-        gap = before.u0 - after.u1 if leftwards else after.u0 - before.u1
+        gap = after.u0 - before.u1
         em = max(before.size, after.size)
         least = WORD_GAP_LEFTWARDS if leftwards else _WORD_GAP
-        spaced = gap > 0.25 * em or (after.space_before and gap > least * em and not is_index(before, after))
+        parted = after.space_before or (leftwards and before.space_before)
+        spaced = gap > 0.25 * em or (parted and gap > least * em and not is_index(before, after))
         spaced = spaced or (gap < 0 and abs(before.baseline - after.baseline) > 0.6 * em)
         cells += gap > 1.6 * em
-        text += (" " if spaced else "") + after.text
-    if leftwards:
-        text = faced(text)
+        parts += [" ", after.text] if spaced else [after.text]
+    text = read_text(parts)
     letters = sum(len(s.text) - s.text.count(" ") for s in ordered)
     return TextLine(
         text=compose(" ".join(text.split())),
@@ -283,6 +283,6 @@ def join_line(segments: list[TextSegment], turn: int) -> TextLine:
         size=main.size,
         bold=sum(s.bold for s in ordered) > 0.8 * letters,
         cells=cells,
-        first_word=ordered[0].first_word,
+        first_word=ordered[-1 if leftwards else 0].first_word,
         turn=turn,
     )

@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from statistics import median
@@ -19,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pdfqa_core.extraction.raw_page import ASCENT, DESCENT, merged, to_text_frame
-from pdfqa_core.extraction.text.direction import logical_text
+from pdfqa_core.extraction.text.direction import printed_text
 from pdfqa_core.extraction.text.glyphs import Flags, Floats, Glyphs, Integers, right_to_left_codes
 from pdfqa_core.extraction.text.normalise import character, compose, right_to_left
 
@@ -62,16 +61,20 @@ def find_segments(glyphs: Glyphs, chosen: Flags, turn: int) -> list[TextSegment]
     a, b = index[:-1], index[1:]
     em = np.maximum(glyphs.size[a], glyphs.size[b])
     gap = u0[b] - u1[a]
-    backward = u0[a] - u1[b]
     close = (gap > -_OVERPRINT * em) & (gap < _SEGMENT_GAP * em)
     leftward = right_to_left_codes(glyphs.codes[index])
-    close_leftwards = leftward[:-1] & leftward[1:] & (backward > -_OVERPRINT * em) & (backward < _SEGMENT_GAP * em)
+    if leftward.any():
+        backward = u0[a] - u1[b]
+        back = (backward > -_OVERPRINT * em) & (backward < _SEGMENT_GAP * em)
+        back |= (u0[a] == u0[b]) & (u1[a] == u1[b])  # letters of one glyph
+        close |= leftward[:-1] & leftward[1:] & back
     alike = (np.abs(v[b] - v[a]) < _SAME_BASELINE * em) & (np.minimum(glyphs.size[a], glyphs.size[b]) > 0.55 * em)
-    joined = alike & (close | close_leftwards)
+    joined = alike & close
     spaces = np.concatenate([[0], np.cumsum(glyphs.space)])
     space_before = np.concatenate([[True], spaces[b] > spaces[a + 1]])
     edges = np.concatenate([[0], np.flatnonzero(~joined) + 1, [len(index)]])
-    return _segments(glyphs, index, edges, u0[index], u1[index], v[index], space_before)
+    origins = (glyphs.x, glyphs.y, -glyphs.x, -glyphs.y)[turn]
+    return _segments(glyphs, index, edges, u0[index], u1[index], v[index], origins[index], space_before)
 
 
 def _middles(values: Floats, edges: Integers) -> Floats:
@@ -84,16 +87,23 @@ def _middles(values: Floats, edges: Integers) -> Floats:
 
 
 def _segments(
-    glyphs: Glyphs, index: Integers, edges: Integers, u0: Floats, u1: Floats, v: Floats, space_before: Flags
+    glyphs: Glyphs,
+    index: Integers,
+    edges: Integers,
+    u0: Floats,
+    u1: Floats,
+    v: Floats,
+    origins: Floats,
+    space_before: Flags,
 ) -> list[TextSegment]:
-    """Return the segments that the glyphs `index` make between two `edges` each; u0, u1, v as long as `index`."""
+    """Return the segments that the glyphs `index` make between two `edges` each; the others are as long as `index`."""
     starts, ends = edges[:-1], edges[1:]
     left, right = np.minimum.reduceat(u0, starts), np.maximum.reduceat(u1, starts)
     size = _middles(glyphs.size[index], edges)
     baseline = _middles(v, edges)
     breaks = np.append(np.flatnonzero(space_before), len(index))
     first_word_end = np.minimum(breaks[np.searchsorted(breaks, starts + 1)], ends) - 1
-    texts = _texts(glyphs, index, edges, u0, u1, space_before)
+    texts = _texts(glyphs, index, edges, u0, u1, origins, space_before)
     codes = glyphs.codes[index]
     digits = np.add.reduceat((codes >= 0x30) & (codes <= 0x39), starts, dtype=np.int64).tolist()
     return list(
@@ -118,8 +128,13 @@ def _segments(
     )
 
 
-def _texts(glyphs: Glyphs, index: Integers, edges: Integers, u0: Floats, u1: Floats, space_before: Flags) -> list[str]:
-    """Return the text of each segment, with a space where white space parts its words."""
+def _texts(
+    glyphs: Glyphs, index: Integers, edges: Integers, u0: Floats, u1: Floats, origins: Floats, space_before: Flags
+) -> list[str]:
+    """Return the text of each segment, with a space where white space parts its words.
+
+    One of which most is written from right to left is as it is printed (`direction.read_text`).
+    """
     codes = glyphs.codes[index]
     codes = np.where((codes == _SOFT_HYPHEN) & (u1 - u0 <= _NO_WIDTH), 0, codes)
     within = space_before.copy()
@@ -137,10 +152,9 @@ def _texts(glyphs: Glyphs, index: Integers, edges: Integers, u0: Floats, u1: Flo
         text = compose(raw.translate(_CHARACTERS))
         if right_to_left(text):
             part = slice(edges[number], edges[number + 1])
-            characters = list(map(character, codes[part].tolist()))
             words = np.cumsum(space_before[part], dtype=np.int64)
             least = WORD_GAP_LEFTWARDS * float(glyphs.size[index[edges[number]]])
-            text = compose(_leftward_text(characters, words, u0[part], u1[part], least))
+            text = _leftward_text(codes[part], words, u0[part], u1[part], origins[part], least)
         texts[number] = text
     return texts
 
@@ -157,18 +171,21 @@ _CHARACTERS = _Characters()
 _BASELINE_AND_U0 = attrgetter("baseline", "u0")
 
 
-def _leftward_text(characters: Sequence[str], words: Integers, u0: Floats, u1: Floats, least: float) -> str:
-    """Return text of a script written from right to left in the order it is read, however the file orders it.
+def _leftward_text(codes: Integers, words: Integers, u0: Floats, u1: Floats, origins: Floats, least: float) -> str:
+    """Return a segment of a script written from right to left as it is printed.
 
     Words are parted where the file parts them and the gap has at least `least` points.
     """
-    order = sorted(range(len(characters)), key=lambda i: (u1[i], -u0[i], i))  # PDFium lists such text backwards
-    printed: list[str] = []
-    for before, i in zip([order[0], *order], order, strict=False):
-        if words[before] != words[i] and u0[i] - u1[before] > least:
-            printed.append(" ")
-        printed.append(characters[i])
-    return logical_text(printed)
+    places = origins.tolist()
+    order = sorted(range(len(places)), key=places.__getitem__)
+    parted = [(words[a] != words[b] and u0[b] - u1[a] > least) for a, b in itertools.pairwise(order)]
+    groups = [0, *np.cumsum(parted).tolist()]
+    found: list[str] = []
+    for _, group in itertools.groupby(range(len(order)), key=groups.__getitem__):
+        chosen = sorted(order[i] for i in group)
+        middles = ((u0[chosen] + u1[chosen]) / 2).tolist()
+        found.append("".join(printed_text(codes[chosen].tolist(), [places[i] for i in chosen], middles)))
+    return " ".join(found)
 
 
 def group_rows(segments: list[TextSegment]) -> list[list[TextSegment]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pdfqa_core.extraction.drawn import Drawn
 from pdfqa_core.extraction.raw_page import PageTable, TextLine, enclosing
@@ -10,6 +11,7 @@ from pdfqa_core.extraction.tables.aligned import find_aligned, suggested
 from pdfqa_core.extraction.tables.found import DEFAULT, FoundTable, TableThresholds
 from pdfqa_core.extraction.tables.grids import Rulings, find_grids, grid_heights, read_rulings
 from pdfqa_core.extraction.text.glyphs import Flags, Glyphs
+from pdfqa_core.extraction.text.normalise import right_to_left
 from pdfqa_core.extraction.text.words import Word, find_words, words_of_lines
 from pdfqa_core.types import Box
 
@@ -60,4 +62,6 @@ def _replaced(lines: list[TextLine], found: Sequence[FoundTable]) -> list[TextLi
 
 def _line(table: PageTable, lines: Sequence[TextLine]) -> TextLine:
     box = enclosing(Box(line.u0, line.top, line.u1, line.bottom) for line in lines)
+    if right_to_left("".join(cell.text for row in table.rows for cell in row if cell is not None)):
+        table = replace(table, rows=tuple(row[::-1] for row in table.rows))
     return TextLine.of_table(table, box, lines[0].baseline, lines[0].size, lines[0].region)

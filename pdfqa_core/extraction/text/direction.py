@@ -7,13 +7,52 @@ among the rest, and brackets open to where the reading goes on.
 from __future__ import annotations
 
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Sequence
 
+from pdfqa_core.extraction.text.normalise import character, right_to_left
+
 _SEPARATORS = frozenset(".,:/-–+'٫٬\u00a0")  # between the digits of one number, date or time
+_PARTING = frozenset("-–+")  # those that are none behind Arabic letters (W2 and W4): 03-505105 is printed 505105-03
 _SIGNS, _UNITS = frozenset("$€£₪+-−–#@"), frozenset("%‰°$€£₪")  # right before and right after a number
 _FAR = 4  # characters that may stand between two words of one stretch from left to right
 _MIRRORED = {"(": ")", "[": "]", "{": "}", ")": "(", "]": "[", "}": "{"}
 _OPENING = frozenset("([{")
+
+
+def printed_text(codes: Sequence[int], origins: Sequence[float], middles: Sequence[float]) -> list[str]:
+    """Return a line of which some is written from right to left as it is printed, an entry for each character.
+
+    They are ordered by their `origins`. PDFium lists such text in the order it is read, but the letters of one glyph
+    (those with the same origin and middle) from left to right. Marks stand left of the letter that has their middle.
+    """
+    texts = list(map(character, codes))
+    glyphs = list(zip(origins, middles, strict=True))
+    lettered = {
+        glyph for glyph, text in zip(glyphs, texts, strict=True) if not (text and unicodedata.combining(text[0]))
+    }
+    letters = sorted(origin for origin, _ in lettered)
+    first: dict[tuple[float, float], int] = {}
+    for i, glyph in enumerate(glyphs):
+        first.setdefault(glyph, i)
+
+    def place(i: int) -> tuple[float, bool, int, int]:
+        letter = glyphs[i] in lettered
+        under = 0 if letter else bisect_right(letters, middles[i])
+        return (letters[under - 1] if under else origins[i]), letter, -first[glyphs[i]], i
+
+    return [texts[i][::-1] if _kind(texts[i]) == "R" else texts[i] for i in sorted(range(len(texts)), key=place)]
+
+
+def read_text(parts: Sequence[str]) -> str:
+    """Return the text that parts of a line (and spaces), from left to right, make in the order it is read.
+
+    Those of which most is written from right to left are given as they are printed.
+    """
+    whole = "".join(parts)
+    if right_to_left(whole):
+        return logical_text(whole)
+    return "".join(logical_text(part) if right_to_left(part) else part for part in parts)
 
 
 def logical_text(printed: Sequence[str]) -> str:
@@ -41,15 +80,6 @@ def logical_text(printed: Sequence[str]) -> str:
     return "".join(parts)
 
 
-def faced(text: str) -> str:
-    """Return a line in reading order with brackets that open and close."""
-    places = [i for i, c in enumerate(text) if c in _MIRRORED]
-    characters = list(text)
-    for i, bracket in zip(places, _facing([text[i] for i in places]), strict=True):
-        characters[i] = bracket
-    return "".join(characters)
-
-
 def _kind(text: str) -> str:
     """Return R (from right to left), L (from left to right), N (digit), S (space) or O (anything else)."""
     if not text or text.isspace():
@@ -63,6 +93,8 @@ def _kind(text: str) -> str:
 def _stretches(printed: Sequence[str], kinds: Sequence[str]) -> dict[int, int]:
     """Return the first entry of each stretch that runs from left to right, by its last entry."""
     found: dict[int, int] = {}
+    arabic = 2 * sum(unicodedata.bidirectional(text[0]) == "AL" for text in printed if text) > kinds.count("R")
+    separators = _SEPARATORS - _PARTING if arabic else _SEPARATORS
     at = 0
     while at < len(printed):
         if kinds[at] not in "LN":
@@ -75,7 +107,7 @@ def _stretches(printed: Sequence[str], kinds: Sequence[str]) -> dict[int, int]:
             if after is None or kinds[after] == "R":
                 break
             between = printed[last + 1 : after]
-            number = not between or (len(between) == 1 and between[0] in _SEPARATORS)
+            number = not between or (len(between) == 1 and between[0] in separators)
             if not number and not worded and kinds[after] == "N":
                 break
             worded |= kinds[after] == "L"

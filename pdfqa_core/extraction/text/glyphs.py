@@ -102,7 +102,8 @@ class Glyphs:
     """The characters of a page in the order of its content stream; arrays of equal length n.
 
     `boxes` is (n, 4): x0, top, x1, bottom of the ink; `y` the height of the baseline of level text, `x` its place in
-    text turned by an odd number of quarters (the other coordinate is that of the first character of the text object);
+    text turned by an odd number of quarters (the other coordinate is that of the first character of the text object,
+    or on a page with a script written from right to left of the character);
     `narrow` is the size in the direction in which it is smaller, in points;
     `turn` the clockwise quarter turns of the text against the page; `space` marks white space (boxes are meaningless
     there); `owners` the addresses of the text objects, 0 for white space.
@@ -290,12 +291,15 @@ def _boxes(handle: Any, wanted: Integers, count: int, frame: PageFrame) -> Float
     return boxes
 
 
-def _origins(handle: Any, drawn: Integers, starts: Integers, styles: _Styles, boxes: Floats) -> Floats:
+def _origins(
+    handle: Any, drawn: Integers, starts: Integers, styles: _Styles, boxes: Floats, *, leftwards: bool
+) -> Floats:
     """Return the origins (n, 2) of the characters `drawn`, whose text objects begin at `starts`; `boxes` is (n, 4).
 
     A text object begins where its matrix says and lies on one baseline: where that is level or upright, the one
     coordinate that tells lines apart is the same for all of its characters. Only those of slanted text are asked one
-    by one, and of fonts that write downwards: there the boxes of an object lie below each other.
+    by one, of fonts that write downwards (there the boxes of an object lie below each other), and all where some is
+    written from right to left (`leftwards`): their order tells that of the text.
     """
     lengths = np.diff(np.append(starts, len(drawn)))
     origins = np.repeat(styles.matrix[:, 4:], lengths, axis=0)
@@ -306,7 +310,7 @@ def _origins(handle: Any, drawn: Integers, starts: Integers, styles: _Styles, bo
         np.maximum.reduceat(bottom, starts) - np.minimum.reduceat(top, starts),
         np.maximum.reduceat(right, starts) - np.minimum.reduceat(left, starts),
     )
-    asked = np.repeat(~straight | (across > _ONE_BASELINE * styles.size), lengths)
+    asked = np.repeat(~straight | (across > _ONE_BASELINE * styles.size), lengths) | leftwards
     if asked.any():
         into = cells(ctypes.c_double, 2)
         wanted = drawn[asked].tolist()
@@ -338,7 +342,8 @@ def read_glyphs(page: Any, text_page: Any) -> Glyphs:
         return full
 
     boxes = _boxes(handle, drawn, count, frame)
-    origins = _origins(handle, drawn, starts, styles, boxes[drawn])
+    leftwards = bool(right_to_left_codes(codes).any())
+    origins = _origins(handle, drawn, starts, styles, boxes[drawn], leftwards=leftwards)
     x, y = np.zeros(count), np.zeros(count)
     x[drawn], y[drawn] = frame.map(origins[:, 0], origins[:, 1])
     finite = np.isfinite(boxes).all(axis=1) & np.isfinite(x) & np.isfinite(y)

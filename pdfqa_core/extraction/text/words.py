@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from pdfqa_core.extraction.raw_page import ASCENT, DESCENT, TextLine, enclosing
-from pdfqa_core.extraction.text.glyphs import Flags, Glyphs
-from pdfqa_core.extraction.text.normalise import HYPHENS, character, compose
+from pdfqa_core.extraction.text.direction import printed_text, read_text
+from pdfqa_core.extraction.text.glyphs import Flags, Glyphs, right_to_left_codes
+from pdfqa_core.extraction.text.normalise import HYPHENS, character, compose, right_to_left
 from pdfqa_core.types import Box
 
 # ----------------------------------------------------------------------------------------------------
@@ -84,7 +85,10 @@ _LEVEL = 0.2  # of the font size: how far the characters of a word may lie from 
 
 @dataclass(slots=True)
 class Word:
-    """Characters without white space between them; `spaced`: white space is written before it."""
+    """Characters without white space between them; `spaced`: white space is written before it.
+
+    The text of one written from right to left is as it is printed (`direction.read_text`).
+    """
 
     text: str
     x0: float
@@ -112,15 +116,28 @@ def find_words(glyphs: Glyphs, hidden: Flags, top: float, bottom: float) -> list
     gap = glyphs.boxes[b, 0] - glyphs.boxes[a, 2]
     spaces = np.concatenate([[0], np.cumsum(glyphs.space)])
     spaced = np.concatenate([[True], spaces[b] > spaces[a + 1]])
-    apart = spaced[1:] | (gap > _GAP * em) | (gap < -_BACK * em) | (np.abs(np.diff(y)) > _LEVEL * em)
+    onward = (gap <= _GAP * em) & (gap >= -_BACK * em)
+    leftward = right_to_left_codes(glyphs.codes[index])
+    if leftward.any():
+        back = glyphs.boxes[a, 0] - glyphs.boxes[b, 2]
+        near = (back <= _GAP * em) & (back >= -_BACK * em)
+        onward |= leftward[1:] & leftward[:-1] & (near | (glyphs.boxes[a] == glyphs.boxes[b]).all(axis=1))
+    apart = spaced[1:] | ~onward | (np.abs(np.diff(y)) > _LEVEL * em)
     apart |= size[1:] < 0.8 * size[:-1]  # a mark set small
     starts = np.concatenate([[0], np.flatnonzero(apart) + 1])
     edges = [*starts.tolist(), len(index)]
     whole = glyphs.codes[index].clip(0, 0x10FFFF).astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
+    texts = [_readable(whole[i:j]) for i, j in itertools.pairwise(edges)]
+    for number in np.flatnonzero(np.logical_or.reduceat(leftward, starts)).tolist() if leftward.any() else ():
+        chosen = index[edges[number] : edges[number + 1]]
+        middles = (glyphs.boxes[chosen, 0] + glyphs.boxes[chosen, 2]) / 2
+        texts[number] = "".join(
+            printed_text(glyphs.codes[chosen].tolist(), glyphs.x[chosen].tolist(), middles.tolist())
+        )
     found = list(
         map(
             Word,
-            [_readable(whole[i:j]) for i, j in itertools.pairwise(edges)],
+            texts,
             np.minimum.reduceat(glyphs.boxes[index, 0], starts).tolist(),
             np.maximum.reduceat(glyphs.boxes[index, 2], starts).tolist(),
             y[starts].tolist(),
@@ -166,13 +183,15 @@ def words_of_lines(words: Sequence[Word], lines: Sequence[TextLine]) -> list[lis
 
 def text_of(words: Sequence[Word]) -> str:
     """Return the text of words of one line, from left to right."""
-    text = ""
+    parts: list[str] = []
+    leftwards = right_to_left("".join(word.text for word in words))
     for before, word in zip([None, *words], words, strict=False):
         if before is not None:
             gap, em = word.x0 - before.x1, max(before.size, word.size)
-            text += " " if gap > _GAP * em or (word.spaced and gap > 0.1 * em) else ""
-        text += word.text
-    return text
+            spaced = word.spaced or (leftwards and before.spaced)
+            parts += [" "] if gap > _GAP * em or (spaced and gap > 0.1 * em) else []
+        parts.append(word.text)
+    return compose(read_text(parts))
 
 
 def around(words: Sequence[Word]) -> Box:

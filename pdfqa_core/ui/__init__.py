@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pdfqa_core.ui.quick_gradio  # noqa: F401 - before anything else imports Gradio
+from pdfqa_core.ui.quick_gradio import QuickPage  # before anything else imports Gradio
 
 # isort: split
 
@@ -291,6 +291,7 @@ def launch(page: AccountBlocks, services: Services, *, password: str = "", port:
         services.ask_before_writing(may_write)
     port = _free_port(server.host, server.port if port is None else port)
     os.environ["FORWARDED_ALLOW_IPS"] = ""  # uvicorn would believe whoever is on this computer; `Believed` asks who
+    os.environ["GRADIO_ANALYTICS_CACHE_FREQUENCY"] = str(10**9)  # after each event Gradio would sum up the last 10,000
     sign_in = SignIn(password, services.tries) if password else None
     page.access.asks, page.access.accounts = bool(password), people is not None
     more = {"lifespan": serve_tools(page)} if server.mcp else {}
@@ -317,7 +318,7 @@ def launch(page: AccountBlocks, services: Services, *, password: str = "", port:
         css=theme.css(),
         head=theme.head(),
         mcp_server=False,  # `serve_tools` has set up the one with our choice of tools
-        app_kwargs={"middleware": [*_guards(services, page, people, sign_in), Middleware(theme.FirstPaint)], **more},
+        app_kwargs={"middleware": _guards(services, page, people, sign_in), **more},
     )
     if services.shared:
         services.processes.announce(server.host, port)
@@ -337,7 +338,7 @@ def _account_name(request: Any) -> str | None:
 def _guards(
     services: Services, page: AccountBlocks, people: AccountService | None, sign_in: SignIn | None
 ) -> list[Middleware]:
-    """Return what every request has to pass before Gradio sees it."""
+    """Return what every request passes before Gradio sees it."""
     server = services.settings.server
     names = [name for name in server.hosts.split(",") if name.strip()]
     proxies = Proxies(server.proxies.split(","), proxied=server.proxied)
@@ -365,6 +366,7 @@ def _guards(
         guards.append(Middleware(SignedIn, people=people, tries=services.tries, header=server.user_header))
     if sign_in is not None:
         guards.append(Middleware(Closed, sign_in=sign_in, page=page))
+    guards += [Middleware(QuickPage), Middleware(theme.FirstPaint)]
     return guards
 
 

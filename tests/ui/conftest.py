@@ -1,11 +1,9 @@
-"""One app and one browser for all tests of the page; a failure shows the app's log and a picture of the page."""
+"""One browser for all tests of the page; a failure shows the app's log and a picture of the page."""
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -16,35 +14,7 @@ from pdfqa_core.services import LOCAL_OWNER, Services
 from tests.llm.openai_server import FakeServer
 from tests.services.helpers import BM25
 from tests.serving_fakes import PDF, FakeModels
-from tests.ui.serving import BROWSER_ARGUMENTS, App, chromium, open_page, running
-
-
-class LocalApps:
-    """One app for all modules that leave no document behind; after another one it is started anew."""
-
-    def __init__(self, folders: pytest.TempPathFactory) -> None:
-        self._folders = folders
-        self._started = ExitStack()
-        self._app: App | None = None
-
-    def running(self) -> App:
-        """Return the app, started where none runs."""
-        if self._app is None:
-            self._app = self._started.enter_context(running(self._folders.mktemp("app")))
-        return self._app
-
-    def stop_if_used(self) -> None:
-        """End the app if there are documents, conversations or evaluations in its workspace."""
-        assert self._app is not None
-        with closing(sqlite3.connect(self._app.workspace / "pdfqa.sqlite")) as database:
-            tables = ("documents", "conversations", "evaluations", "runs")
-            if any(database.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() for table in tables):
-                self.stop()
-
-    def stop(self) -> None:
-        """End the app."""
-        self._started.close()
-        self._app = None
+from tests.ui.serving import BROWSER_ARGUMENTS, App, chromium
 
 
 @pytest.fixture(scope="session")
@@ -55,35 +25,6 @@ def browser() -> Iterator[Browser]:
         opened = driver.chromium.launch(executable_path=path, args=list(BROWSER_ARGUMENTS))
         yield opened
         opened.close()
-
-
-@pytest.fixture(scope="session")
-def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalApps]:
-    """The apps with a workspace for everybody, of which one runs at a time."""
-    apps = LocalApps(tmp_path_factory)
-    yield apps
-    apps.stop()
-
-
-@pytest.fixture(scope="module")
-def app(local: LocalApps) -> Iterator[App]:
-    """The app as a user starts it, without documents at the beginning of each module."""
-    yield local.running()
-    local.stop_if_used()
-
-
-@pytest.fixture(scope="session")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
-    """The app as a public demo: every visitor has documents of their own."""
-    with running(tmp_path_factory.mktemp("demo"), environment={"PDFQA_DEMO": "1"}) as started:
-        yield started
-
-
-@pytest.fixture
-def page(browser: Browser, app: App) -> Iterator[Page]:
-    """A fresh page of the app; at the end nothing may have gone wrong in it."""
-    with open_page(browser, app.url) as opened:
-        yield opened
 
 
 @pytest.hookimpl(wrapper=True)

@@ -25,8 +25,8 @@ T = TypeVar("T")
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SAMPLE = ROOT / "data" / "sample" / "harbour-heat.pdf"
-START_SECONDS = 120
-WAIT = 60_000  # milliseconds that a busy machine may take for one step
+START_SECONDS = 300
+WAIT = 180_000  # milliseconds that a busy machine may take for one step
 SLOWED = float(os.environ.get("TEST_SLOW_BROWSER", "1"))  # times; what arrives late on a slow machine shows itself then
 BROWSERS = (  # the first without windows of its own: a page costs a third less processor time
     "chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable",
@@ -289,7 +289,7 @@ def run_apart(coroutine: Coroutine[Any, Any, T]) -> T:
         return own.submit(asyncio.run, coroutine).result()
 
 
-def until(condition: Any, seconds: float = 60) -> None:
+def until(condition: Any, seconds: float = 300) -> None:
     """Wait until `condition()` is true; fail after `seconds`. For what no selector can be awaited for."""
     deadline = time.monotonic() + seconds
     while not condition():

@@ -9,29 +9,34 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page, expect
 
-from pdfqa_core.storage import Store
+from tests.services.helpers import store_of
 from tests.storage.conftest import turn
-from tests.ui.serving import App, open_page, open_tab, running
+from tests.ui.inside import opened, serving
+from tests.ui.prepared import Prepared
+from tests.ui.serving import open_page, open_tab
 
 
 @contextmanager
-def app_with_pilot(folder: Path, questions: Sequence[str], *passages: str, people: Sequence[str] = ()) -> Iterator[App]:
-    """Start an app with the study "Pilot": a conversation "Heat pump" of these questions, each with these passages."""
-    with Store.open(folder / "workspace") as store:
-        talk = store.conversations.create("local", "Heat pump")
-        for number, question in enumerate(questions, start=1):
-            store.conversations.append_turn("local", talk.id, turn(f"t{number}", *passages, question=question))
-        study = store.studies.create("local", "Pilot", [talk.id], 1)
-        for name in people:
-            store.studies.sign_in(study.id, name)
-    with running(folder) as started:
-        yield started
+def app_with_pilot(
+    folder: Path, questions: Sequence[str], *passages: str, people: Sequence[str] = ()
+) -> Iterator[Prepared]:
+    """Serve the study "Pilot": a conversation "Heat pump" of these questions, each with these passages."""
+    with opened(folder) as services:
+        with store_of(services) as store:
+            talk = store.conversations.create("local", "Heat pump")
+            for number, question in enumerate(questions, start=1):
+                store.conversations.append_turn("local", talk.id, turn(f"t{number}", *passages, question=question))
+            study = store.studies.create("local", "Pilot", [talk.id], 1)
+            for name in people:
+                store.studies.sign_in(study.id, name)
+        with serving(services) as url:
+            yield Prepared(url, services)
 
 
 @contextmanager
-def annotate_tab(browser: Browser, app: App, **options: Any) -> Iterator[Page]:
-    """Open a page of the app on its Annotate tab."""
-    with open_page(browser, app.url, **options) as opened:
+def annotate_tab(browser: Browser, url: str, **options: Any) -> Iterator[Page]:
+    """Open the page of an app on its Annotate tab."""
+    with open_page(browser, url, **options) as opened:
         open_tab(opened, "Chat")  # where a link at the top of the page leads
         open_tab(opened, "Annotate")
         yield opened

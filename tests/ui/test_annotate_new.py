@@ -49,7 +49,7 @@ def test_conversations_of_one_name_are_told_apart_by_their_time() -> None:
 
 @pytest.mark.browser
 def test_a_study_of_a_table_is_made_set_up_and_begun(browser: Browser, tmp_path: Path) -> None:
-    with app_with_pilot(tmp_path, ["Why?"], "One.") as app, annotate_tab(browser, app) as page:
+    with app_with_pilot(tmp_path, ["Why?"], "One.") as app, annotate_tab(browser, app.url) as page:
         page.set_viewport_size(PHONE)  # type: ignore[arg-type]
         message, name = page.locator("#annotate-message"), page.locator("#annotate-study-name").get_by_role("textbox")
         page.get_by_role("button", name="New study").click()

@@ -8,11 +8,11 @@ import pytest
 from playwright.sync_api import Browser, FloatRect, Page, expect
 
 from pdfqa_core.services import LOCAL_OWNER, Services
-from pdfqa_core.storage import Store
-from tests.services.helpers import BM25
-from tests.serving_fakes import PDF, FakeModels
+from tests.services.helpers import store_of
+from tests.serving_fakes import PDF
 from tests.storage.conftest import turn
-from tests.ui.serving import running, until
+from tests.ui.inside import opened, serving
+from tests.ui.serving import until
 from tests.ui.studies import annotate_tab, question, rate_item, sign_in
 
 pytestmark = pytest.mark.browser
@@ -20,18 +20,18 @@ pytestmark = pytest.mark.browser
 HEADER = 93  # pixels at the top that nothing else may take
 
 
-def prepared(workspace: Path) -> None:
+def prepared(services: Services) -> Services:
     """Make a study of three answers with five long passages of the sample."""
-    with Services.open(workspace, BM25, FakeModels()) as services:
-        list(services.documents.ingest(LOCAL_OWNER, [PDF]))
-        (document,) = services.documents.list(LOCAL_OWNER)
-    with Store.open(workspace) as store:
+    list(services.documents.ingest(LOCAL_OWNER, [PDF]))
+    (document,) = services.documents.list(LOCAL_OWNER)
+    with store_of(services) as store:
         talk = store.conversations.create(LOCAL_OWNER, "Heat pump")
         texts = [f"Passage {number} is long. " * 20 for number in range(1, 6)]
         for number in range(1, 4):
             asked = turn(f"t{number}", *texts, document_id=document.id, question=f"Question {number}?")
             store.conversations.append_turn(LOCAL_OWNER, talk.id, asked)
         store.studies.create(LOCAL_OWNER, "Pilot", [talk.id], 1)
+    return services
 
 
 def boxes(page: Page) -> tuple[FloatRect, FloatRect, FloatRect]:
@@ -55,8 +55,7 @@ def below(page: Page) -> bool:
 
 
 def test_a_passage_opens_with_its_page_and_enter_goes_on(browser: Browser, tmp_path: Path) -> None:
-    prepared(tmp_path / "workspace")
-    with running(tmp_path) as app, annotate_tab(browser, app) as page:
+    with opened(tmp_path) as services, serving(prepared(services)) as url, annotate_tab(browser, url) as page:
         sign_in(page, "Ada")
         passages, chosen = page.locator("#annotate-item .passage"), page.locator("#annotate-item .passage.chosen .rank")
         for width, height, where in ((1440, 900, beside), (1024, 768, below), (390, 844, below)):

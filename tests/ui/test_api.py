@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx
 import pytest
-from gradio_client import Client, handle_file
+from gradio_client import handle_file
 from gradio_client.exceptions import AppError
 from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
@@ -27,10 +27,10 @@ from pdfqa_core.ui.api_access import Access, token_in
 from pdfqa_core.ui.mcp_tools import PATH, answer_words
 from tests.services.helpers import LITERAL, METERS
 from tests.serving_fakes import PDF
-from tests.ui.calling import Served, serving
+from tests.ui.calling import Served, program, serving
 from tests.ui.serving import ROOT, run_apart
 
-TIMEOUT = 60  # seconds
+TIMEOUT = 180  # seconds
 UNANSWERABLE = "Who won the chess championship of 1972?"
 SETTINGS = LITERAL.changed("server", mcp=True).changed("reading", confidence_threshold=0.35)
 ENDPOINTS = ["/ask", "/evaluate", "/ingest", "/list_documents", "/read_page", "/search"]
@@ -115,7 +115,7 @@ def test_only_the_named_endpoints_are_in_the_public_description_with_types_and_w
 
 
 def test_gradio_client_lists_reads_searches_and_asks_as_a_stream(server: Served):
-    client = Client(server.url, verbose=False)
+    client = program(server.url)
     (document,) = client.predict(api_name="/list_documents")["documents"]
     assert (document["filename"], document["state"], document["language"]) == (PDF.name, "ready", "english")
     page = client.predict(document=PDF.name, page=2, api_name="/read_page")
@@ -133,7 +133,7 @@ def test_gradio_client_lists_reads_searches_and_asks_as_a_stream(server: Served)
 
 def test_a_pdf_is_sent_and_read_and_nothing_else_of_this_computer(server: Served, make_pdf: Any, tmp_path: Path):
     sent = make_pdf(["The otters of Lake Sallow eat mussels."], name="otters.pdf")
-    client = Client(server.url, verbose=False)
+    client = program(server.url)
     *_, read = client.submit(file=handle_file(sent), collection="Animals", api_name="/ingest")
     (row,) = read["documents"]
     assert (row["filename"], row["state"], row["pages"], row["passages"]) == ("otters.pdf", "ready", 1, 1)
@@ -182,7 +182,7 @@ def test_where_a_password_is_asked_for_only_a_token_lets_programs_in(guarded: Se
         assert "Not authenticated" in call(guarded, name, **arguments)[1]
     for wrong in (token[:-1], f"{token}x", "pdfqa_"):
         assert "This token is not valid." in call(guarded, "list_documents", wrong)[1]
-    client = Client(guarded.url, headers=bearer(token), verbose=False)
+    client = program(guarded.url, **bearer(token))
     assert client.predict(api_name="/list_documents")["documents"][0]["filename"] == PDF.name
     inside = httpx.get(f"{guarded.url}/gradio_api/token", headers=bearer(token), timeout=TIMEOUT).json()["token"]
     services.tokens.remove("script")
@@ -204,7 +204,7 @@ def test_in_a_demo_each_token_has_a_space_of_its_own_with_the_limits_of_a_visito
         sent = make_pdf(["The otters of Lake Sallow eat mussels."], name="otters.pdf")
         tools = httpx.post(demo.url + PATH, json={}, headers=bearer(first), timeout=TIMEOUT)
         assert tools.status_code in (404, 405)  # there are none where they were not asked for
-        client = Client(demo.url, headers=bearer(first), verbose=False)
+        client = program(demo.url, **bearer(first))
         read = client.submit(file=handle_file(sent), api_name="/ingest").result(timeout=TIMEOUT)
         assert read["documents"][0]["state"] == "ready"
         assert call(demo, "list_documents", second)[0] == [{"documents": [], "collections": []}]

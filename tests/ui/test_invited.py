@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from pdfqa_core.services import Services
 from pdfqa_core.services.accounts import InvitationService
-from pdfqa_core.storage import Store
 from pdfqa_core.study_types import Role
+from tests.services.helpers import store_of
 from tests.storage.conftest import turn
-from tests.ui.serving import WAIT, App, Record, running
+from tests.ui.inside import WORD_FOR_WORD, opened, serving
+from tests.ui.serving import WAIT, Record
 from tests.ui.studies import rate_item
 
 pytestmark = pytest.mark.browser
@@ -22,9 +24,9 @@ OWNER = "visitor-" + "o" * 43
 SYSTEM = "zzsystemzz"
 
 
-def invite(workspace: Path) -> dict[str, str]:
+def invite(services: Services) -> dict[str, str]:
     """Make a study of a visitor; return the link of each who is invited."""
-    with Store.open(workspace) as store:
+    with store_of(services) as store:
         conversation = store.conversations.create(OWNER, "Heat pump")
         asked = turn("t0", "A passage.", question="What cools it?")
         answer = replace(asked.answer, text="It is ammonia.", model=SYSTEM)
@@ -40,22 +42,21 @@ def invite(workspace: Path) -> dict[str, str]:
 class Visitors:
     """Browser profiles, one a visitor; nothing is asked of other hosts."""
 
-    def __init__(self, browser: Browser, app: App) -> None:
-        self.browser, self.app, self.record = browser, app, Record()
+    def __init__(self, browser: Browser, url: str) -> None:
+        self.browser, self.url, self.record = browser, url, Record()
 
     def open(self, address: str) -> Page:
         context = self.browser.new_context(viewport={"width": 1440, "height": 900})
         context.set_default_timeout(WAIT)
         self.record.watch(context)
         page = context.new_page()
-        page.goto(f"{self.app.url}/{address}")
+        page.goto(f"{self.url}/{address}")
         return page
 
 
 def test_two_annotators_share_a_study_through_their_links(browser: Browser, tmp_path: Path) -> None:
-    links = invite(tmp_path / "workspace")
-    with running(tmp_path, environment={"PDFQA_DEMO": "1"}) as app:
-        visitors = Visitors(browser, app)
+    with opened(tmp_path, WORD_FOR_WORD.changed("server", demo=True)) as services, serving(services) as url:
+        links, visitors = invite(services), Visitors(browser, url)
         ada = visitors.open(links["Ada"])
         expect(ada.locator("#pq-header")).to_contain_text("Ada, rating")
         expect(ada.locator("#annotate-form .choice").first).to_be_visible()

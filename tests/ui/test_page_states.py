@@ -40,6 +40,8 @@ def test_a_page_keeps_its_own_state_and_no_descriptions(served: tuple[str, Accou
     assert [len(one.config_values) for one in kept] == [0, 0]
     assert all(one.state_data for one in kept)
     assert kept[0].blocks_config is not kept[1].blocks_config
+    assert page._queue.events_recorded
+    assert page._queue.cached_event_analytics_summary == {"functions": {}}  # nobody sees what it would cost
 
 
 def test_pages_that_were_left_are_forgotten_after_an_hour_and_all_after_a_day(

@@ -16,7 +16,7 @@ from tests.serving_fakes import PDF
 from tests.storage.conftest import turn
 from tests.ui.calling import Answer, Call, Caller, Handler, Served, handlers, serving
 
-TIMEOUT = 60  # seconds
+TIMEOUT = 180  # seconds
 PASSWORD, HEADER = "correct horse", "X-Forwarded-User"
 OWNER = "visitor-" + "o" * 43
 

@@ -20,7 +20,7 @@ from tests.services.helpers import LITERAL
 from tests.ui.calling import Call, Caller, Served, handlers, serving
 from tests.ui.serving import ROOT, SAMPLE, Record, open_page, open_tab, until
 
-TIMEOUT = 60  # seconds
+TIMEOUT = 180  # seconds
 ROUTES = ("/gradio_api/file=", "/file=", "/gradio_api/file/", "/file/", "/static/", "/assets/")
 
 

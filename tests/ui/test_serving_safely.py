@@ -24,7 +24,7 @@ from tests.ui.serving import App, running, until
 
 pytestmark = pytest.mark.linux
 
-TIMEOUT = 60  # seconds
+TIMEOUT = 180  # seconds
 RECIPE = "[reading]\nreader = 'generative'\nrefusal = 'none'\ncheck_meaning = false\n"  # asks the model once only
 NO_BERTSCORE = {"bertscore": "no"}
 PAGE_DONE = re.compile(r"[1-9][0-9]* of 40")  # of the pages of a scan

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
-from pdfqa_core.services.studies import StudyService
-from pdfqa_core.storage import Store
-from tests.ui.serving import SENT, App, until
+from tests.services.helpers import store_of
+from tests.ui.prepared import Prepared
+from tests.ui.serving import SENT, until
 from tests.ui.studies import annotate_tab, app_with_pilot, question, rate_item, sign_in, sign_out
 from tests.ui.test_axe import findings
 
@@ -22,9 +22,9 @@ PASSAGES = ("One.", "Two.", "Three.")
 SECRET = "zzadazz"
 
 
-def kept(app: App, name: str) -> list[tuple[str, str, bool]]:
+def kept(app: Prepared, name: str) -> list[tuple[str, str, bool]]:
     """Return item, value and draft of what somebody said last of each thing."""
-    with Store.open(app.workspace) as store:
+    with store_of(app.services) as store:
         (study,) = store.studies.list("local")
         return [(one.item_id, one.value, one.draft) for one in store.studies.own_ratings(study.id, name)]
 
@@ -34,7 +34,7 @@ def pressed(page: Page, value: str) -> Locator:
 
 
 def test_a_study_is_rated_by_the_keyboard_alone(browser: Browser, tmp_path: Path) -> None:
-    with app_with_pilot(tmp_path, QUESTIONS, *PASSAGES) as app, annotate_tab(browser, app) as page:
+    with app_with_pilot(tmp_path, QUESTIONS, *PASSAGES) as app, annotate_tab(browser, app.url) as page:
         press, item, form = page.keyboard.press, page.locator("#annotate-item"), page.locator("#annotate-form")
         sign_in(page, "Ada")
         rate_item(page, "1yx")  # four keys with Enter, and one more for each passage that is relevant
@@ -83,7 +83,7 @@ def lose_choices(route: Route) -> None:
 def test_no_choice_is_lost_on_a_broken_connection_or_overwritten_by_another_window(
     browser: Browser, tmp_path: Path
 ) -> None:
-    with app_with_pilot(tmp_path, QUESTIONS, *PASSAGES) as app, annotate_tab(browser, app, left=True) as page:
+    with app_with_pilot(tmp_path, QUESTIONS, *PASSAGES) as app, annotate_tab(browser, app.url, left=True) as page:
         lost = page.locator("#pq-lost")
         sign_in(page, "Ben")
         page.route(SENT, lose_choices)
@@ -114,7 +114,7 @@ def test_no_choice_is_lost_on_a_broken_connection_or_overwritten_by_another_wind
         until(lambda: [value for _, value, _ in kept(app, "Ben")] == ["0"])
         assert page.evaluate("sessionStorage.getItem('pdfqa-unsaved')") == "[]"
 
-        with annotate_tab(browser, app) as other:
+        with annotate_tab(browser, app.url) as other:
             sign_in(other, "Ben")
             expect(pressed(other, "0")).to_have_count(1)
             page.keyboard.press("y")
@@ -127,15 +127,14 @@ def test_no_choice_is_lost_on_a_broken_connection_or_overwritten_by_another_wind
 def test_nobody_sees_what_the_other_says_and_where_they_differ_it_is_decided_without_names(
     browser: Browser, tmp_path: Path
 ) -> None:
-    with app_with_pilot(tmp_path, QUESTIONS, *PASSAGES) as app, annotate_tab(browser, app) as page:
-        with Store.open(app.workspace) as store:
-            (study,) = store.studies.list("local")
-            studies = StudyService(store.studies, store.conversations)
-            studies.sign_in("local", study.id, "Ada")
-            for key in study.turn_ids:
-                said = {(key, "intent"): "extractive", (key, "answer"): "1"}
-                said |= {(f"{key}#{rank}", "passage"): "0" for rank in range(1, 1 + len(PASSAGES))}
-                studies.save("local", study.id, "Ada", key, said, comment=SECRET)
+    with app_with_pilot(tmp_path, QUESTIONS, *PASSAGES) as app, annotate_tab(browser, app.url) as page:
+        studies = app.services.studies
+        (study,) = studies.list("local")
+        studies.sign_in("local", study.id, "Ada")
+        for key in study.turn_ids:
+            said = {(key, "intent"): "extractive", (key, "answer"): "1"}
+            said |= {(f"{key}#{rank}", "passage"): "0" for rank in range(1, 1 + len(PASSAGES))}
+            studies.save("local", study.id, "Ada", key, said, comment=SECRET)
         results, tab = page.locator("#annotate-results"), page.locator("#pq-annotate")
         sign_in(page, "Ben")
         for _ in QUESTIONS:

@@ -21,6 +21,7 @@ from pdfqa_core.ui.peers import COOKIE
 from tests.postgres import Postgres
 from tests.serving_fakes import QUESTIONS
 from tests.ui.balancer import Balancer, balancing
+from tests.ui.calling import program
 from tests.ui.serving import SAMPLE, WAIT, App, open_tab, running
 
 NAME, PASSWORD = "Ada", "correct horse"
@@ -36,8 +37,12 @@ class Pair:
     balancer: Balancer
     token: str
 
+    @property
+    def signed(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.token}"}
+
     def client(self, url: str = "") -> Client:
-        return Client(url or self.balancer.url, headers={"Authorization": f"Bearer {self.token}"}, verbose=False)
+        return program(url or self.balancer.url, **self.signed)
 
 
 @pytest.fixture
@@ -79,7 +84,7 @@ def check_programs(pair: Pair) -> None:
         (listed,) = pair.client(app.url).predict(api_name="/list_documents")["documents"]
         assert (listed["document_id"], listed["state"]) == (read["documents"][0]["document_id"], "ready")
     where = f"{pair.balancer.url}/gradio_api/call/v2/list_documents"
-    with httpx.Client(timeout=TIMEOUT, headers={"Authorization": f"Bearer {pair.token}"}) as program:
+    with httpx.Client(timeout=TIMEOUT, headers=pair.signed) as program:
         for _ in range(3):
             begun = program.post(where, json={}).json()
             assert program.get(f"{where}/{begun['event_id']}").text.startswith("event: complete\ndata: ")

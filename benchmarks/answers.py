@@ -43,7 +43,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from northwind import GOLD, ROOT
+from common import GOLD, ROOT
 
 from pdfqa_core.metrics.rouge import rouge_l
 from pdfqa_core.metrics.short_answers import token_f1

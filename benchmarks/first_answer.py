@@ -6,33 +6,29 @@ it is asked (as fast as a person could at best), and its meaning is read in the 
 the app), warm: again in the same process, in a new workspace. Before, the baseline of the ratio: torch in the encoder's
 place, and all passages encoded before the first answer.
 
-    python benchmarks/first_answer.py [--quick] [--model NAME] [--pages 8,109,160]
+    python benchmarks/first_answer.py [--quick] [--model NAME] [--pages 8 109 160]
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
-import sys
+import shutil
 import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-os.environ.setdefault("HF_HUB_OFFLINE", "1")
+from common import in_child, joined, options, row, there
 
-from pdfqa_core.models import Encoders, Models  # noqa: E402
-from pdfqa_core.retrieval import Encoder  # noqa: E402
-from pdfqa_core.services import LOCAL_OWNER, SAMPLE, Services  # noqa: E402
-from pdfqa_core.settings import Settings  # noqa: E402
-from pdfqa_core.types import Retrieved, Stored, Token  # noqa: E402
+from pdfqa_core.models import Encoders, Models
+from pdfqa_core.retrieval import Encoder
+from pdfqa_core.services import LOCAL_OWNER, SAMPLE, Services
+from pdfqa_core.settings import Settings
+from pdfqa_core.types import Retrieved, Stored, Token
 
 PLACES = ("read", "evidence", "first word", "answer", "by meaning")
-SHARED = ROOT.parent / "shared" / "data"
-GOAL = 10.0  # seconds from the drop to the first word, for 110 pages
+BEFORE, COLD, WARM = "before", "cold", "warm"
+NORTHWIND = "northwind/Northwind_Health_Plus_Benefits_Details.pdf"
 QUESTIONS = {
     8: "How many flats does Ropewalk Court have?",
     109: "What is the deductible of the plan?",
@@ -40,38 +36,17 @@ QUESTIONS = {
 }
 
 
-def pdf(pages: int, folder: Path) -> Path | None:
-    """Return a copy of the PDF of about so many pages, None where it is not here."""
-    copy = folder / f"{pages}.pdf"
-    if pages == 8:
-        copy.write_bytes(next(SAMPLE.glob("*.pdf")).read_bytes())
-        return copy
-    if pages == 109:
-        source = SHARED / "northwind" / "Northwind_Health_Plus_Benefits_Details.pdf"
-        if source.is_file():
-            copy.write_bytes(source.read_bytes())
-            return copy
-        return None
-    return _joined(sorted((SHARED / "aapl_10q").rglob("*.pdf")), pages, copy)
+def pdf(pages: int, data: Path, copy: Path) -> Path:
+    """Return a copy of the PDF of so many pages."""
+    if pages in (8, 109):
+        source = data / NORTHWIND if pages == 109 else next(SAMPLE.glob("*.pdf"))
+        there(source)
+        return Path(shutil.copy(source, copy))
+    there(data / "aapl_10q")
+    return joined(sorted((data / "aapl_10q").glob("*.pdf")), pages, copy)
 
 
-def _joined(sources: list[Path], pages: int, target: Path) -> Path | None:
-    import pypdfium2
-
-    if not sources:
-        return None
-    with pypdfium2.PdfDocument.new() as whole:
-        while len(whole) < pages:
-            for source in sources:
-                with pypdfium2.PdfDocument(source) as part:
-                    whole.import_pages(part)
-        for number in range(len(whole) - 1, pages - 1, -1):
-            whole.del_page(number)
-        whole.save(target)
-    return target
-
-
-def measured(file: Path, question: str, settings: Settings, *, before: bool) -> dict[str, float]:
+def measured(data: Path, pages: int, settings: Settings, *, before: bool) -> dict[str, float]:
     """Return seconds from the drop: to the document, the evidence, the first word, the answer, the whole index."""
     with tempfile.TemporaryDirectory() as folder:
         models = Models.open(Path(folder), settings)
@@ -79,81 +54,50 @@ def measured(file: Path, question: str, settings: Settings, *, before: bool) -> 
             models = Models(Encoders(lambda name, _: Encoder(name)), models.language, models.files)
         with Services.open(Path(folder), settings, models) as services:
             services.models.warm_up()
-            copy = Path(folder) / file.name
-            copy.write_bytes(file.read_bytes())
+            file = pdf(pages, data, Path(folder) / "dropped.pdf")
             began, seconds = time.perf_counter(), {}
             if before:
-                list(services.documents.ingest(LOCAL_OWNER, [copy]))
+                list(services.documents.ingest(LOCAL_OWNER, [file]))
                 seconds["read"] = time.perf_counter() - began
                 list(services.indexes.build(LOCAL_OWNER, settings))
                 seconds["by meaning"] = time.perf_counter() - began
             else:
-                list(services.jobs.follow(services.jobs.begin(LOCAL_OWNER, [copy], extraction=settings.extraction)))
+                list(services.jobs.follow(services.jobs.begin(LOCAL_OWNER, [file], extraction=settings.extraction)))
                 seconds["read"] = time.perf_counter() - began
-            for event in services.answers.ask(LOCAL_OWNER, question, settings, anyway=True):
+            for event in services.answers.ask(LOCAL_OWNER, QUESTIONS[pages], settings, anyway=True):
                 now = time.perf_counter() - began
-                match event:
-                    case Retrieved():
-                        seconds["evidence"] = now
-                    case Token():
-                        seconds.setdefault("first word", now)
-                    case Stored(turn=turn):
-                        seconds["answer"] = now
-                        seconds.setdefault("first word", now)  # refused, or quoted
-                        seconds["by words alone"] = float("words alone" in " ".join(turn.answer.notes))
+                if isinstance(event, Retrieved):
+                    seconds["evidence"] = now
+                elif isinstance(event, Token | Stored):  # quotes have no tokens
+                    seconds.setdefault("first word", now)
+                    seconds["answer"] = now
             while not services.indexes.ready(LOCAL_OWNER, settings):
                 time.sleep(0.05)
             seconds.setdefault("by meaning", time.perf_counter() - began)
     return seconds
 
 
-def show(name: str, found: dict[str, float]) -> None:
-    words = "yes" if found["by words alone"] else "no"
-    print(f"  {name:<14}" + "".join(f"{found[place]:>12.1f}" for place in PLACES) + f"{words:>16}", flush=True)
-
-
-def in_child(which: str, pages: int, model: str) -> dict[str, dict[str, float]]:
-    """Measure in a process of its own, which has loaded nothing before."""
-    command = [sys.executable, __file__, "--one", which, "--pages", str(pages), "--model", model]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    found: dict[str, dict[str, float]] = json.loads(done.stdout.splitlines()[-1])
-    return found
-
-
-def one(which: str, pages: int, settings: Settings) -> dict[str, dict[str, float]]:
-    with tempfile.TemporaryDirectory() as folder:
-        file = pdf(pages, Path(folder))
-        if file is None:
-            return {}
-        names = ("before",) if which == "before" else ("cold", "warm")
-        return {name: measured(file, QUESTIONS[pages], settings, before=which == "before") for name in names}
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="the sample only, with SmolLM2")
+    parser = options(__doc__, quick="the sample only, with SmolLM2")
     parser.add_argument("--model", default="", help="name in the catalogue; the default one unless given")
-    parser.add_argument("--pages", default=",".join(map(str, QUESTIONS)), help="some of 8, 109, 160")
-    parser.add_argument("--one", choices=("before", "now"), help=argparse.SUPPRESS)  # a child of this script
-    options = parser.parse_args()
-    model = "smollm2-135m" if options.quick else options.model
-    sizes = [8] if options.quick else [int(size) for size in options.pages.split(",")]
-    if options.one:
+    parser.add_argument("--pages", type=int, nargs="+", choices=QUESTIONS, default=list(QUESTIONS))
+    parser.add_argument("--ways", nargs="+", help=argparse.SUPPRESS)  # a child of this script
+    chosen = parser.parse_args()
+    model, sizes = ("smollm2-135m", [8]) if chosen.quick else (chosen.model, chosen.pages)
+    if chosen.ways:
         settings = Settings().changed("llm", model=model) if model else Settings()
-        print(json.dumps(one(options.one, sizes[0], settings)))
+        ways = {way: measured(chosen.data, sizes[0], settings, before=way == BEFORE) for way in chosen.ways}
+        print(json.dumps(ways))
         return
     for size in sizes:
-        found = {**in_child("before", size, model), **in_child("now", size, model)}
-        if not found:
-            print(f"{size} pages: the PDF is not here")
-            continue
-        print(f"{size} pages, seconds from the drop to")
-        print(f"{'':<16}" + "".join(f"{place:>12}" for place in PLACES) + f"{'by words alone':>16}")
-        for name, seconds in found.items():
-            show(name, seconds)
-        first = found["cold"]["first word"]
-        verdict = "under" if first < GOAL else "not under"
-        print(f"  first word, before / cold: {found['before']['first word'] / first:.1f}; {verdict} {GOAL:.0f} s")
+        row(f"{size} pages, seconds from the drop to", *PLACES, first=36)
+        found = {}
+        for ways in ((BEFORE,), (COLD, WARM)):
+            given = ("--data", chosen.data, "--pages", size, "--model", model, "--ways", *ways)
+            found |= in_child(__file__, *given)
+        for way, seconds in found.items():
+            row(way, *(f"{seconds[place]:.1f}" for place in PLACES), first=36)
+        print(f"first word, before / cold: {found[BEFORE]['first word'] / found[COLD]['first word']:.1f}")
 
 
 if __name__ == "__main__":

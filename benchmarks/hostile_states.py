@@ -1,14 +1,14 @@
 """In which state each of the hostile PDFs ends when the program reads them, and how many a plain library reads.
 
-Usage: python benchmarks/hostile_states.py [--data FOLDER] [--quick] [--baseline pypdfium2|pdfplumber]
 The program adds the files to a workspace as the page does, several side by side. The baseline reads each file in a
 child process of its own with the same time limit; a file counts as read if a page has a letter or digit. The memory,
 open files, child processes and temporary files of the program are counted before and afterwards.
+
+    python benchmarks/hostile_states.py [--data FOLDER] [--quick] [--baseline pypdfium2|pdfplumber]
 """
 
 from __future__ import annotations
 
-import argparse
 import gc
 import os
 import random
@@ -19,15 +19,14 @@ import time
 from collections import Counter
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+from common import SHARED, options
 
-from pdfqa_core.ingest import Source, sha256  # noqa: E402
-from pdfqa_core.services import LOCAL_OWNER, Services  # noqa: E402
-from pdfqa_core.settings import Settings  # noqa: E402
-from pdfqa_core.types import Document, DocumentState, Progress  # noqa: E402
+from pdfqa_core.ingest import Source
+from pdfqa_core.services import LOCAL_OWNER, Services
+from pdfqa_core.settings import Settings
+from pdfqa_core.types import Document, DocumentState, Progress
+from pdfqa_core.whole_files import file_sha256
 
-DATA = ROOT.parent / "shared" / "data" / "hostile_pdfs"
 QUICK_FILES = 40
 SECONDS = 60
 
@@ -63,13 +62,10 @@ def by_library(code: str, path: Path) -> str:
 
 
 def resident_mb() -> float:
-    """Return the resident size of this process in MB (Linux; elsewhere the largest so far)."""
-    status = Path("/proc/self/statm")
-    if status.is_file():
-        return int(status.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
-    import resource
+    """Return the resident size of this process in MB."""
+    import psutil
 
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
+    return float(psutil.Process().memory_info().rss / 1e6)
 
 
 def left_behind(folder: Path) -> dict[str, int]:
@@ -86,7 +82,7 @@ def left_behind(folder: Path) -> dict[str, int]:
 
 def read_all(services: Services, files: list[Path]) -> tuple[list[Document], int]:
     """Add the files to the workspace; returns a Document for each of them, and how many steps were reported."""
-    names = {sha256(path): path for path in files}
+    names = {file_sha256(path): path for path in files}
     sources = [Source(path, path.name) for path in names.values()]
     found, steps = [], 0
     for event in services.documents.ingest(LOCAL_OWNER, sources, extraction=services.settings.extraction):
@@ -98,15 +94,13 @@ def read_all(services: Services, files: list[Path]) -> tuple[list[Document], int
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=DATA, help="folder with PDFs")
-    parser.add_argument("--quick", action="store_true", help=f"{QUICK_FILES} files drawn by chance, under 45 s")
+    parser = options(__doc__, quick=f"{QUICK_FILES} files drawn by chance", data=SHARED / "hostile_pdfs")
     parser.add_argument("--baseline", choices=BASELINES, default="pypdfium2")
-    options = parser.parse_args()
-    files = sorted(options.data.rglob("*.pdf"))
+    chosen = parser.parse_args()
+    files = sorted(chosen.data.rglob("*.pdf"))
     if not files:
-        sys.exit(f"There are no PDFs in {options.data}. Give a folder with --data.")
-    if options.quick:
+        sys.exit(f"There are no PDFs in {chosen.data}. Give a folder with --data.")
+    if chosen.quick:
         files = sorted(random.Random(7).sample(files, min(QUICK_FILES, len(files))))
     settings = Settings().changed("extraction", seconds=SECONDS)
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as temporary:
@@ -135,15 +129,15 @@ def main() -> None:
     print(f"memory of the program: {base:.0f} MB before, {after:.0f} MB afterwards")
     print("before, afterwards:", ", ".join(f"{name} {before[name]}, {behind[name]}" for name in before))
     usable = {d.id for d in found if d.state.usable}
-    outcomes = baseline(options.baseline, {sha256(path): path for path in files})
+    outcomes = baseline(chosen.baseline, {file_sha256(path): path for path in files})
     counts = Counter(outcomes.values())
-    print(f"{options.baseline}: " + ", ".join(f"{outcome} {count}" for outcome, count in counts.most_common()))
+    print(f"{chosen.baseline}: " + ", ".join(f"{outcome} {count}" for outcome, count in counts.most_common()))
     for document in sorted(found, key=lambda d: d.filename):
         if outcomes.get(document.id) == "reads text" and not document.state.usable:
-            print(f"  only {options.baseline} reads {document.filename}: {document.state}. {document.reason}")
+            print(f"  only {chosen.baseline} reads {document.filename}: {document.state}. {document.reason}")
     reads = counts["reads text"]
     print(
-        f"The program reads text in {len(usable)} files, {options.baseline} in {reads}: "
+        f"The program reads text in {len(usable)} files, {chosen.baseline} in {reads}: "
         f"{len(usable) / max(1, reads):.2f} x as many"
     )
 

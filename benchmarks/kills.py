@@ -1,6 +1,5 @@
 """kill -9 and SIGTERM in the middle of work, again and again: what was acknowledged and is lost, what is half there.
 
-Usage: python benchmarks/kills.py [--rounds 6] [--kinds ingest index rate chat evaluate train] [--quick]
 A child process works on one workspace and says what is done; after a random time it is ended: with kill -9, or with
 SIGTERM, at which it closes as `pdfqa serve` does. Then the database is checked (integrity, foreign keys), all that was
 acknowledged is looked for, and the next round goes on in the same workspace. At the end the work is done once more
@@ -8,6 +7,8 @@ without an end. Needs reportlab (requirements-dev.txt).
 
 Acknowledged are: PDFs read (ingest), indexes built (index), ratings of two criteria (rate), answers (chat), answers of
 an evaluation run, which then has to come to its end (evaluate), steps of training and models (train).
+
+    python benchmarks/kills.py [--rounds 6] [--kinds ingest index rate chat evaluate train] [--quick]
 """
 
 from __future__ import annotations
@@ -30,20 +31,19 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+from common import options
 
-from pdfqa_core.errors import PdfQAError  # noqa: E402
-from pdfqa_core.evaluation_types import RunState  # noqa: E402
-from pdfqa_core.models import TrainedModel  # noqa: E402
-from pdfqa_core.services import LOCAL_OWNER, SAMPLE, RunRequest, Services  # noqa: E402
-from pdfqa_core.services.synthesis import SynthesisPlan  # noqa: E402
-from pdfqa_core.services.training import TrainingPlan  # noqa: E402
-from pdfqa_core.settings import Settings  # noqa: E402
-from pdfqa_core.study_types import Rating  # noqa: E402
-from pdfqa_core.synthesis import RULES  # noqa: E402
-from pdfqa_core.training import LATE_INTERACTION, Step, TrainingSettings  # noqa: E402
-from pdfqa_core.types import Document, Stored  # noqa: E402
+from pdfqa_core.errors import PdfQAError
+from pdfqa_core.evaluation_types import RunState
+from pdfqa_core.models import TrainedModel
+from pdfqa_core.services import LOCAL_OWNER, SAMPLE, RunRequest, Services
+from pdfqa_core.services.synthesis import SynthesisPlan
+from pdfqa_core.services.training import TrainingPlan
+from pdfqa_core.settings import Settings
+from pdfqa_core.study_types import Rating
+from pdfqa_core.synthesis import RULES
+from pdfqa_core.training import LATE_INTERACTION, Step, TrainingSettings
+from pdfqa_core.types import Document, Stored
 
 SETTINGS = (
     Settings().changed("retrieval", retriever="bm25").changed("reading", reader="extractive", refusal="none")
@@ -288,7 +288,7 @@ def goes_on(kind: str, workspace: Path, first: int) -> bool:
     return False
 
 
-def rounds(kind: str, name: str, options: argparse.Namespace) -> tuple[int, int, int, float, bool]:
+def rounds(kind: str, name: str, times: int) -> tuple[int, int, int, float, bool]:
     """Return how much was acknowledged, lost and found damaged, the slowest end, and whether it goes on afterwards."""
     random.seed(f"{kind} {name}")
     acknowledged, gone, damaged, slowest = 0, 0, 0, 0.0
@@ -296,7 +296,7 @@ def rounds(kind: str, name: str, options: argparse.Namespace) -> tuple[int, int,
         os.environ["PDFQA_MODELS"] = str(Path(folder) / "models")
         workspace = Path(folder) / "workspace"
         prepare(workspace)
-        for number in range(options.rounds):
+        for number in range(times):
             longest = LONGEST_TRAINING if kind == "train" else LONGEST
             delay = random.uniform(0, longest)
             said, seconds = ended(kind, workspace, 10_000 * (number + 1), SIGNALS[name], delay)
@@ -309,28 +309,27 @@ def rounds(kind: str, name: str, options: argparse.Namespace) -> tuple[int, int,
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__, quick="two rounds of rate and chat with kill -9")
     parser.add_argument("--rounds", type=int, default=6, help="of each kind and signal")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
-    parser.add_argument("--quick", action="store_true", help="two rounds of rate and chat with kill -9, under 45 s")
     parser.add_argument("--work", choices=KINDS, help=argparse.SUPPRESS)
     parser.add_argument("--workspace", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--first", type=int, default=0, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.work:
-        work(options.work, options.workspace, options.first)
+    chosen = parser.parse_args()
+    if chosen.work:
+        work(chosen.work, chosen.workspace, chosen.first)
         return
     signals = list(SIGNALS)
-    if options.quick:
-        options.rounds, options.kinds, signals = 2, ["rate", "chat"], signals[:1]
+    if chosen.quick:
+        chosen.rounds, chosen.kinds, signals = 2, ["rate", "chat"], signals[:1]
     print("| work | ended by | rounds | acknowledged | lost | damaged | slowest end, s | went on to the end |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     total, whole_ = 0, 0
-    for kind in options.kinds:
+    for kind in chosen.kinds:
         for name in signals:
-            done, gone, damaged, slowest, on = rounds(kind, name, options)
+            done, gone, damaged, slowest, on = rounds(kind, name, chosen.rounds)
             total, whole_ = total + done, whole_ + done - gone
-            found = (kind, name, options.rounds, done, gone, damaged, f"{slowest:.1f}", "yes" if on else "NO")
+            found = (kind, name, chosen.rounds, done, gone, damaged, f"{slowest:.1f}", "yes" if on else "NO")
             print(f"| {' | '.join(map(str, found))} |", flush=True)
     print(f"Of {total} acknowledged pieces of work {whole_} are there: {whole_ / max(1, total):.4f} x as many")
 

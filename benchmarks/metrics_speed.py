@@ -1,112 +1,190 @@
-"""EM, token F1, BLEU-1 and ROUGE-L of many pairs, against SQuAD's plain functions, nltk and rouge_score.
+"""How fast measures are computed, and what people wait for who work with a study of 10,000 answers.
 
-Texts of 50 words with a Zipf vocabulary, articles and punctuation; half of the words of a prediction are the
-reference's. All values are compared too. --quick: 1,000 pairs instead of 10,000.
+  words      BLEU-1 and ROUGE-L of 10,000 pairs of 50 words, against nltk and rouge_score; the values are compared too
+  bertscore  400 pairs of 5 to 120 words in batches sorted by length, against the plain loop of one pair after the other
+  study      the clicks of somebody who rates in a workspace, agreement, result tables and files of a study of 10,000
+             answers and two people, each on three passages of 100 words, in conversations of eight turns, which are
+             resampled; beside scikit-learn's kappa alone
+Seconds are by the clock, the least of three rounds, in turn where two are compared; last the ratio to the baseline.
+
+    python benchmarks/metrics_speed.py [--quick] [--part words|bertscore|study]
 """
 
 from __future__ import annotations
 
-import argparse
 import random
-import re
-import string
 import sys
-import time
-from collections import Counter
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from common import options, rounds, row
 
+from pdfqa_core.exports.studies import rating_rows, write_ratings, write_study
+from pdfqa_core.metrics.bertscore import bertscore, greedy_match
 from pdfqa_core.metrics.rouge import bleu_1, rouge_l, word_tokens
-from pdfqa_core.metrics.short_answers import exact_match, normalise_answer, token_f1
+from pdfqa_core.models.metrics import token_embedder
+from pdfqa_core.protocols.annotation import CRITERIA, agreement_table, by_annotator
+from pdfqa_core.protocols.study_measures import result_rows, study_agreement
+from pdfqa_core.services import LOCAL_OWNER, Services
+from pdfqa_core.settings import Settings
+from pdfqa_core.storage import StudyTurn
+from pdfqa_core.storage.records import Annotator, StudyCopy
+from pdfqa_core.study_types import Rating, Study
+from pdfqa_core.types import Answer, Hit, Passage, Span, Turn
 
-WORDS = 50
-Score = Callable[[str, str], float]
-
-
-def texts(count: int) -> list[tuple[str, str]]:
-    rng = random.Random(0)
-    vocabulary = ["the", "a", "an", "of", "and", *(f"word{n}" for n in range(5_000))]
-    weights = [1 / rank for rank in range(1, len(vocabulary) + 1)]
-
-    def text(words: list[str]) -> str:
-        return " ".join(word + rng.choice(("", "", "", "", ",", ".")) for word in words).capitalize()
-
-    made = []
-    for _ in range(count):
-        reference = rng.choices(vocabulary, weights, k=WORDS)
-        kept = reference[: WORDS // 2] + rng.choices(vocabulary, weights, k=WORDS - WORDS // 2)
-        made.append((text(kept), text(reference)))
-    return made
+ROUNDS, TURNS, PASSAGES = 3, 8, 3
+ANSWER = CRITERIA[1:2]
+LEFT = 10  # items that are still open
+VOCABULARY = ["the", "a", "an", "of", "and", *(f"word{n}" for n in range(5_000))]
+WEIGHTS = [1 / rank for rank in range(1, len(VOCABULARY) + 1)]
 
 
-def plain_normalise(text: str) -> str:
-    """Normalise as SQuAD's evaluation script does, step by step."""
-    deleted = set(string.punctuation)
-    kept = "".join(character for character in text.lower() if character not in deleted)
-    return " ".join(re.sub(r"\b(a|an|the)\b", " ", kept).split())
+def text(rng: random.Random, words: int) -> str:
+    """Return words of a Zipf vocabulary."""
+    return " ".join(rng.choices(VOCABULARY, WEIGHTS, k=words))
 
 
-def plain_em(prediction: str, reference: str) -> float:
-    return float(plain_normalise(prediction) == plain_normalise(reference))
+def least(ways: Mapping[str, Callable[[], object]]) -> dict[str, float]:
+    """Print and return the least seconds of each way."""
+    found = {name: min(taken) for name, taken in rounds(ways, ROUNDS).items()}
+    for name, seconds in found.items():
+        row(name, f"{seconds:.2f} s", first=58)
+    return found
 
 
-def plain_f1(prediction: str, reference: str) -> float:
-    ours, theirs = plain_normalise(prediction).split(), plain_normalise(reference).split()
-    shared = sum((Counter(ours) & Counter(theirs)).values())
-    if not shared:
-        return float(ours == theirs)
-    precision, recall = shared / len(ours), shared / len(theirs)
-    return 2 * precision * recall / (precision + recall)
-
-
-def references() -> dict[str, Score]:
+def words(quick: bool) -> None:
     try:
         from nltk.translate.bleu_score import modified_precision
         from rouge_score.rouge_scorer import RougeScorer
     except ImportError as error:
         sys.exit(f"{error.name} is not installed: pip install -r requirements-dev.txt")
-    scorer = RougeScorer(["rougeL"], use_stemmer=False)
-    return {
-        "EM": plain_em,
-        "F1": plain_f1,
-        "BLEU-1": lambda one, other: float(modified_precision([word_tokens(other)], word_tokens(one), 1)),
-        "ROUGE-L": lambda one, other: scorer.score(other, one)["rougeL"].fmeasure,
+    rng, scorer = random.Random(0), RougeScorer(["rougeL"], use_stemmer=False)
+    golds = [text(rng, 50) for _ in range(1_000 if quick else 10_000)]
+    pairs = [(f"{gold[: len(gold) // 2]} {text(rng, 25)}", gold) for gold in golds]
+    scores: dict[str, Callable[[str, str], float | None]] = {
+        "BLEU-1": lambda one, other: bleu_1(one, [other]),
+        "ROUGE-L": lambda one, other: rouge_l(one, [other]),
+        "BLEU-1, nltk": lambda one, other: float(modified_precision([word_tokens(other)], word_tokens(one), 1)),
+        "ROUGE-L, rouge_score": lambda one, other: scorer.score(other, one)["rougeL"].fmeasure,
     }
+    ours, theirs = ([score(*pair) or 0.0 for score in part for pair in pairs[:200]] for part in halves(scores))
+    worst = max(abs(a - b) for a, b in zip(ours, theirs, strict=True))
+    print(f"{len(pairs):,} pairs; largest difference of a value from the libraries: {worst:.1e}")
+    taken = least({name: lambda score=score: [score(*pair) for pair in pairs] for name, score in scores.items()})
+    mine, other = (sum(part) for part in halves(taken))
+    print(f"nltk and rouge_score / ours: {other / mine:.1f}")
 
 
-OURS: dict[str, Score] = {
-    "EM": lambda one, other: exact_match(one, [other]) or 0.0,
-    "F1": lambda one, other: token_f1(one, [other]) or 0.0,
-    "BLEU-1": lambda one, other: bleu_1(one, [other]) or 0.0,
-    "ROUGE-L": lambda one, other: rouge_l(one, [other]) or 0.0,
-}
+def halves(of: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
+    """Return the first and the second half of some values."""
+    values = list(of.values())
+    return values[: len(values) // 2], values[len(values) // 2 :]
 
 
-def timed(score: Score, pairs: list[tuple[str, str]]) -> tuple[float, list[float]]:
-    began = time.perf_counter()
-    values = [score(one, other) for one, other in pairs]
-    return time.perf_counter() - began, values
+def meaning(quick: bool) -> None:
+    rng, embedder = random.Random(0), token_embedder()
+    lengths = [round(rng.triangular(5, 120, 20)) for _ in range(80 if quick else 400)]
+    one, other = ([text(rng, length) for length in lengths] for _ in range(2))
+
+    def loop() -> list[float]:
+        found = []
+        for pair in zip(one, other, strict=True):
+            (first,), (second,) = (embedder.embed([part]) for part in pair)
+            marks = [[float(not special) for special in part.special] for part in (first, second)]
+            found.append(greedy_match(first.vectors, second.vectors, *marks).f1)
+        return found
+
+    batched = partial(bertscore, one, [[gold] for gold in other], embedder)
+    worst = max(abs(a.f1 - b) for a, b in zip(batched().items, loop(), strict=True) if a is not None)
+    print(f"{len(lengths)} pairs; largest difference of an F1 from the plain loop: {worst:.1e}")
+    taken = least({"BERTScore, sorted batches": batched, "plain loop": loop})
+    print(f"plain loop / sorted batches: {taken['plain loop'] / taken['BERTScore, sorted batches']:.2f}")
+
+
+# ------------------------------------------------------------------ a study
+
+
+def made_study(items: int) -> StudyCopy:
+    """Return a study of so many answers; two people agree on nine of ten."""
+    rng, now = random.Random(0), datetime(2026, 1, 1, tzinfo=UTC)
+    turns, ratings = [], []
+    for place in range(items):
+        hits = []
+        for rank in range(1, 1 + PASSAGES):
+            shown = text(rng, 100)
+            passage = Passage(f"{place}-{rank}", (Span("d" * 64, rank, 0, len(shown)),), shown)
+            hits.append(Hit(passage, 1 / rank, rank, "bm25", {"bm25": 1 / rank}))
+        asked = "How large is it?"
+        turn = Turn(f"t{place}", place % TURNS + 1, asked, asked, Answer("Two metres. " * 10, hits=tuple(hits)))
+        turns.append(StudyTurn(turn, f"c{place // TURNS}", f"Talk {place // TURNS}", {}))
+        right = rng.random() < 0.7
+        for name in ("Ada", "Ben"):
+            value = str(int(right if rng.random() < 0.95 else not right))
+            ratings.append(Rating("s", turn.id, name, "answer", value, "", 5.0, now + timedelta(seconds=place)))
+    study = Study("s", "Large", now, "", tuple(one.turn.id for one in turns))
+    return StudyCopy(study, tuple(turns), (Annotator("Ada", now), Annotator("Ben", now)), tuple(ratings))
+
+
+def clicks(copy: StudyCopy) -> None:
+    """Measure what somebody who rates waits for, in a workspace that holds the study, its last items still open."""
+    left = set(copy.study.turn_ids[-LEFT:])
+    ratings = tuple(one for one in copy.ratings if one.turn_id not in left)
+    asked = replace(copy, study=replace(copy.study, criteria=ANSWER), ratings=ratings)
+    with tempfile.TemporaryDirectory() as folder, Services.open(Path(folder), Settings()) as services:
+        study_id = services.study_files.take_in(LOCAL_OWNER, write_study(asked), "study.zip").id
+        studies, place = services.studies, (LOCAL_OWNER, study_id, "Ada")
+        turn = studies.next(*place)
+        least({
+            "queue: the next item": partial(studies.next, *place),
+            "a choice is saved": partial(studies.save, *place, turn, {(turn, ANSWER[0].name): "1"}, draft=True),
+            "the item and the form": partial(studies.item, *place, turn),
+            "who is how far": partial(studies.results, *place),
+        })  # fmt: skip
+
+
+def study(quick: bool) -> None:
+    from sklearn.metrics import cohen_kappa_score
+
+    copy = made_study(1_000 if quick else 10_000)
+    given = by_annotator(copy.ratings)
+    talks = {one.turn.id: one.conversation_id for one in copy.turns}
+    turns = [(one.conversation_title, one.turn) for one in copy.turns]
+    first, second = ([rating.value for rating in given[name].values()] for name in ("Ada", "Ben"))
+    people = {"annotators": ("Ada", "Ben"), "conversations": talks}
+    kappa, pair = (
+        "scikit-learn: kappa alone, without an interval",
+        "agreement of the pair, all statistics with intervals",
+    )
+    clicks(copy)
+    taken = least({
+        kappa: partial(cohen_kappa_score, first, second),
+        pair: partial(agreement_table, given["Ada"], given["Ben"], ANSWER, **people),
+        "agreement report: alpha, AC1, the pair, over time": partial(study_agreement, given, ANSWER, talks),
+        "result tables": partial(result_rows, turns, given, ANSWER),
+        "the study as ZIP": partial(write_study, copy),
+        **{
+            f"ratings as {kind}": lambda kind=kind: write_ratings(
+                rating_rows(copy.study, copy.turns, copy.ratings), kind
+            )
+            for kind in ("csv", "wide", "jsonl", "parquet")
+        },
+    })  # fmt: skip
+    print(f"agreement of the pair / kappa alone: {taken[pair] / taken[kappa]:.1f}")
+
+
+PARTS: Mapping[str, Callable[[bool], None]] = {"words": words, "bertscore": meaning, "study": study}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="under 45 s")
-    pairs = texts(1_000 if parser.parse_args().quick else 10_000)
-    theirs = references()
-    ours_total = theirs_total = 0.0
-    print(f"{len(pairs):,} pairs of {WORDS} words        ours      theirs   ratio   largest difference")
-    for name, score in OURS.items():
-        if name == "EM":
-            normalise_answer.cache_clear()
-        ours, values = timed(score, pairs)
-        reference, expected = timed(theirs[name], pairs)
-        worst = max(abs(one - other) for one, other in zip(values, expected, strict=True))
-        print(f"  {name:<26} {ours:8.3f} s {reference:9.3f} s {reference / ours:7.1f}   {worst:.1e}")
-        ours_total, theirs_total = ours_total + ours, theirs_total + reference
-    print(f"all four: ours {ours_total:.2f} s, SQuAD's functions + nltk + rouge_score {theirs_total:.2f} s")
-    print(f"reference libraries / ours: {theirs_total / ours_total:.1f}")
+    parser = options(__doc__, quick="a fifth or a tenth of the pairs and items")
+    parser.add_argument("--part", choices=PARTS, default="study")
+    chosen = parser.parse_args()
+    PARTS[chosen.part](chosen.quick)
 
 
 if __name__ == "__main__":

@@ -9,22 +9,18 @@ and a tab count to the frame that shows them, a document to its title in the ove
 
 from __future__ import annotations
 
-import argparse
 import re
 import statistics
-import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+from common import options
+from common import row as line
+from playwright.sync_api import Page, expect, sync_playwright
 
-from playwright.sync_api import Page, expect, sync_playwright  # noqa: E402
+from tests.ui.serving import BROWSER_ARGUMENTS, WAIT, chromium, open_page, open_tab, running
+from tests.ui.test_states import add, pdf, row, state, upload
 
-from tests.ui.serving import BROWSER_ARGUMENTS, WAIT, chromium, open_page, open_tab, running  # noqa: E402
-from tests.ui.test_states import add, pdf, row, state, upload  # noqa: E402
-
-GOAL = 100  # milliseconds within which a page seems to answer at once
 PAUSE = 300  # milliseconds between what a person does
 SMALL = ("harbour.pdf", "island.pdf")
 QUESTION = "Summarise what is said about the lighthouse, its lamp and its keeper, and tell every number that is given."
@@ -79,18 +75,15 @@ def show(name: str, found: dict[str, list[float]], before: dict[str, list[float]
     for kind, values in found.items():
         median, most = statistics.median(values), statistics.quantiles(values, n=20)[-1]
         ratio = median / statistics.median(before[kind])
-        under = [name for name, value in (("median", median), ("95 %", most)) if value < GOAL]
-        verdict = f"  {' and '.join(under) or 'nothing'} under {GOAL} ms"
-        print(f"{name:<26}{kind:<10}{len(values):>5}{median:>9.0f}{most:>9.0f}{ratio:>9.1f}{verdict}", flush=True)
+        line(f"{name}: {kind}", len(values), f"{median:.0f}", f"{most:.0f}", f"{ratio:.1f}", width=9)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="few times, a shorter document, SmolLM2")
+    parser = options(__doc__, quick="few times, a shorter document, SmolLM2")
     parser.add_argument("--times", type=int, default=30, help="of each action in each state")
-    options = parser.parse_args()
-    times, pages = (4, 200) if options.quick else (options.times, 3000)
-    model = ("--model", "smollm2-135m") if options.quick else ()
+    chosen = parser.parse_args()
+    times, pages = (4, 200) if chosen.quick else (chosen.times, 3000)
+    model = ("--model", "smollm2-135m") if chosen.quick else ()
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=list(BROWSER_ARGUMENTS))
         with running(Path(folder), *model) as app, open_page(browser, app.url, left=True) as page:
@@ -98,7 +91,7 @@ def main() -> None:
                 add(page, upload(name, pdf(title=name.removesuffix(".pdf").title(), pages=2 if "h" in name else 3)))
                 expect(state(page, name)).to_have_text("ready")
             expect(page.locator("#documents-table .preparing")).to_have_count(0, timeout=4 * WAIT)
-            print(f"{'':<26}{'action':<10}{'n':>5}{'median':>9}{'95 %':>9}{'ratio':>9}  (ms)")
+            line("milliseconds", "n", "median", "95 %", "ratio", width=9)
             measured(page, 2)
             idle = measured(page, times)
             show("nothing to do", idle, idle)
@@ -111,7 +104,7 @@ def main() -> None:
             page.locator("#chat-question textarea").fill(QUESTION)
             page.keyboard.press("Enter")
             expect(page.locator("#chat-stop")).to_be_visible()
-            show("an answer is written", measured(page, 3 if options.quick else 5), idle)
+            show("an answer is written", measured(page, 3 if chosen.quick else 5), idle)
         browser.close()
 
 

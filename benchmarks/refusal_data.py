@@ -19,8 +19,9 @@ import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
-from northwind import DATA, ROOT, items, passages, read
+from common import json_lines, passages, read
 
 from pdfqa_core.chunking import Windows, with_headings
 from pdfqa_core.conversation import Concatenation
@@ -28,7 +29,6 @@ from pdfqa_core.reading import Meaning
 from pdfqa_core.retrieval import Encoder, Index, retrievers
 from pdfqa_core.types import Hit, Page, Passage, Query
 
-SHARED = DATA.parent
 WINDOWS = Windows(size=120, step=60)
 HITS = 10
 CANDIDATES = 15  # of bm25, scored again by meaning
@@ -39,24 +39,18 @@ YEAR = re.compile(r"20[12]\d")
 
 @dataclass(frozen=True)
 class Item:
-    """A question with its hits. `gold` are the documents and pages (None: any) that answer it, empty if not known."""
+    """A question with its hits."""
 
     dataset: str
     kind: str
     question: str
     answerable: bool
     hits: tuple[Hit, ...]
-    gold: frozenset[tuple[str, int | None]] = frozenset()
 
     @property
     def key(self) -> str:
         """What a question is kept under; one question may be asked with and without its pages."""
         return f"{self.dataset}: {self.kind}: {self.question}"
-
-    def gold_among(self, count: int) -> bool | None:
-        """Return whether one of the first hits lies on a gold page; None where those are not known."""
-        found = {(hit.passage.document_id, page) for hit in self.hits[:count] for page in (*hit.passage.pages, None)}
-        return bool(found & self.gold) if self.gold else None
 
 
 class Search:
@@ -89,37 +83,32 @@ def one_page(document_id: str, text: str, title: str = "") -> list[Passage]:
     return with_headings(WINDOWS.chunk(pages), pages, title) if title else WINDOWS.chunk(pages)
 
 
-def northwind(encoder: Encoder, meaning: Meaning, per: int) -> Iterator[Item]:
+def northwind(shared: Path, encoder: Encoder, meaning: Meaning, per: int) -> Iterator[Item]:
     """Yield all questions in turn, up to `per` of each kind."""
-    search = Search(passages(read(DATA), WINDOWS), meaning)
-    for name, answerable in (("questions_50.jsonl", True), ("unanswerable_45.jsonl", False)):
-        for item in items(DATA / name)[:per]:
-            gold = frozenset(item.gold) if answerable else frozenset()
-            kind = "own" if answerable else "related"
-            yield Item("northwind", kind, item.question, answerable, tuple(search(item.question)), gold)
+    folder = shared / "northwind"
+    search = Search(passages(read(folder), WINDOWS), meaning)
+    for name, kind in (("questions_50.jsonl", "own"), ("unanswerable_45.jsonl", "related")):
+        for row in json_lines(folder / name)[:per]:
+            yield Item("northwind", kind, row["question"], kind == "own", tuple(search(row["question"])))
 
 
-def clapnq(encoder: Encoder, meaning: Meaning, per: int) -> Iterator[Item]:
+def clapnq(shared: Path, encoder: Encoder, meaning: Meaning, per: int) -> Iterator[Item]:
     """Yield `per` questions of each kind, drawn with a seed."""
     made, asked = [], []
     for name, answerable in (("answerable", True), ("unanswerable", False)):
-        for line in (SHARED / "clapnq" / f"dev_{name}.jsonl").read_text("utf-8").splitlines():
-            row = json.loads(line)
+        for row in json_lines(shared / "clapnq" / f"dev_{name}.jsonl"):
             (passage,) = row["passages"]
-            document_id = f"{name} {row['id']}"
-            made += one_page(document_id, passage["text"], passage["title"])
-            asked.append((row["input"], answerable, document_id))
+            made += one_page(f"{name} {row['id']}", passage["text"], passage["title"])
+            asked.append((row["input"], answerable))
     search, rng = Search(made, meaning), random.Random(0)
     for wanted in (True, False):
-        for question, _, document_id in rng.sample([row for row in asked if row[1] is wanted], per):
-            gold = frozenset([(document_id, None)]) if wanted else frozenset()
-            kind = "own" if wanted else "unanswerable"
-            yield Item("clapnq", kind, question, wanted, tuple(search(question)), gold)
+        for question, _ in rng.sample([row for row in asked if row[1] is wanted], per):
+            yield Item("clapnq", "own" if wanted else "unanswerable", question, wanted, tuple(search(question)))
 
 
-def mtrag(encoder: Encoder, meaning: Meaning, per: int) -> Iterator[Item]:
+def mtrag(shared: Path, encoder: Encoder, meaning: Meaning, per: int) -> Iterator[Item]:
     """Yield `per` turns of each label, drawn with a seed."""
-    tasks = [json.loads(line) for line in (SHARED / "conversations/mtrag_un_reference.jsonl").open(encoding="utf-8")]
+    tasks = json_lines(shared / "conversations/mtrag_un_reference.jsonl")
     texts = {context["document_id"]: context["text"].strip() for task in tasks for context in task["contexts"]}
     search = Search([passage for key, text in texts.items() for passage in one_page(key, text)], meaning)
     rewriter = Concatenation(encode=lambda asked: encoder.encode(asked, question=True))
@@ -130,11 +119,8 @@ def mtrag(encoder: Encoder, meaning: Meaning, per: int) -> Iterator[Item]:
             said = [turn["text"] for turn in task["input"]]
             history = list(zip(said[:-1:2], said[1:-1:2], strict=False))
             rewritten = rewriter.rewrite(said[-1], history)
-            gold = frozenset((context["document_id"], None) for context in task["contexts"])
             hits = tuple(search(rewritten.query))
-            yield Item(
-                "mtrag", label.lower(), rewritten.question, answerable, hits, gold if answerable else frozenset()
-            )
+            yield Item("mtrag", label.lower(), rewritten.question, answerable, hits)
 
 
 def key_numbers(answer: str) -> set[str]:
@@ -143,45 +129,40 @@ def key_numbers(answer: str) -> set[str]:
     return {n for n in found if len(re.sub(r"\D", "", n)) >= 4 and not YEAR.fullmatch(n)}
 
 
-def aapl_10q(encoder: Encoder, meaning: Meaning, per: int) -> Iterator[Item]:
+def aapl_10q(shared: Path, encoder: Encoder, meaning: Meaning, per: int) -> Iterator[Item]:
     """Yield the answerable questions, then the others by kind, up to `per` of each kind."""
-    folder = SHARED / "aapl_10q"
+    folder = shared / "aapl_10q"
     documents = read(folder)
     search = Search(passages(documents, WINDOWS), meaning)
     rows = list(csv.DictReader((folder / "questions.csv").open(encoding="utf-8")))
 
-    def pages_with(numbers: set[str], source: str) -> frozenset[tuple[str, int | None]]:
-        return frozenset(
-            (name, page.number)
-            for name, pages in documents.items()
-            for page in pages
-            if source in name and any(number in page.text for number in numbers)
-        )
-
     numbered = []
     for place, row in enumerate(rows):
-        if place in OTHER_ANSWER:
-            continue
-        question, numbers = row["Question"].strip(), key_numbers(row["Answer"])
-        source = row["Source Docs"].strip("*").replace(" ", "_")
-        kind = "several filings" if source == "AAPL" else "one filing"
-        yield Item("aapl_10q", kind, question, True, tuple(search(question)), pages_with(numbers, source))
-        if numbers:
-            numbered.append((question, pages_with(numbers, "")))
-    other = json.loads((ROOT / "benchmarks" / "refusal_aapl.json").read_text("utf-8"))
+        if place not in OTHER_ANSWER:
+            question, numbers = row["Question"].strip(), key_numbers(row["Answer"])
+            kind = "several filings" if row["Source Docs"].strip("*") == "AAPL" else "one filing"
+            yield Item("aapl_10q", kind, question, True, tuple(search(question)))
+            numbered += [(question, numbers)] if numbers else []
+    other = json.loads(Path(__file__).with_name("refusal_aapl.json").read_text("utf-8"))
     other["absent"].insert(0, rows[OTHER_ANSWER[1]]["Question"])
     for kind, questions in other.items():
         for question in questions[:per]:
             yield Item("aapl_10q", kind, question, False, tuple(search(question)))
-    for question, gold in numbered[::2][:per]:
+    for question, numbers in numbered[::2][:per]:
+        gold = {
+            (name, page.number)
+            for name, pages in documents.items()
+            for page in pages
+            if any(number in page.text for number in numbers)
+        }
         left = [h for h in search(question, 60) if not {(h.passage.document_id, p) for p in h.passage.pages} & gold]
         hits = tuple(replace(hit, rank=rank) for rank, hit in enumerate(left[:HITS], 1))
         yield Item("aapl_10q", "page taken away", question, False, hits)
 
 
-def pubmedqa(encoder: Encoder, meaning: Meaning, per: int) -> Iterator[Item]:
+def pubmedqa(shared: Path, encoder: Encoder, meaning: Meaning, per: int) -> Iterator[Item]:
     """Yield `per` questions with their abstract and `per` without what answers them, half of each kind."""
-    data = json.loads((SHARED / "pubmedqa/ori_pqal.json").read_text("utf-8"))
+    data = json.loads((shared / "pubmedqa/ori_pqal.json").read_text("utf-8"))
     whole = {key: "\n\n".join(row["CONTEXTS"]) for key, row in data.items()}
     nearest = Search([passage for key, text in whole.items() for passage in one_page(key, text)], meaning)
     keys = [
@@ -202,8 +183,7 @@ def pubmedqa(encoder: Encoder, meaning: Meaning, per: int) -> Iterator[Item]:
         made = one_page(key, text)
         hits = tuple(Hit(passage, 1.0, rank, "all") for rank, passage in enumerate(made, 1))
         if hits:
-            gold = frozenset([(key, None)]) if kind == "own" else frozenset()
-            yield Item("pubmedqa", kind, question, kind == "own", hits, gold)
+            yield Item("pubmedqa", kind, question, kind == "own", hits)
 
 
 def tells_results(label: str) -> bool:
@@ -211,16 +191,16 @@ def tells_results(label: str) -> bool:
     return any(word in label for word in ("RESULT", "CONCL", "FINDING"))
 
 
-DATASETS: Mapping[str, Callable[[Encoder, Meaning, int], Iterator[Item]]] = {
+DATASETS: Mapping[str, Callable[[Path, Encoder, Meaning, int], Iterator[Item]]] = {
     "northwind": northwind, "clapnq": clapnq, "mtrag": mtrag, "aapl_10q": aapl_10q, "pubmedqa": pubmedqa,
 }  # fmt: skip
 
 
-def present() -> list[str]:
+def present(shared: Path) -> list[str]:
     """Return the data sets whose files are there."""
     needed = {
         "northwind": "northwind/questions_50.jsonl", "clapnq": "clapnq/dev_answerable.jsonl",
         "mtrag": "conversations/mtrag_un_reference.jsonl", "aapl_10q": "aapl_10q/questions.csv",
         "pubmedqa": "pubmedqa/ori_pqal.json",
     }  # fmt: skip
-    return [name for name, file in needed.items() if (SHARED / file).is_file()]
+    return [name for name, file in needed.items() if (shared / file).is_file()]

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 from answers import SETS, SHARED
-from scipy.stats import binomtest
+from common import of_all, row
 from sklearn.linear_model import LogisticRegression
 from verdicts import meaning
 
@@ -53,8 +53,7 @@ def main() -> None:
     print(f"taken for a request for a summary, from {ASKED_FROM} on")
     for name, texts in lists.items():
         count = sum(asks_for_summary(text, vectors) for text in texts)
-        low, high = binomtest(count, len(texts)).proportion_ci(method="wilson")
-        print(f"{name:<20} {count:>4} of {len(texts):<4} {count / len(texts):.3f} [{low:.3f}, {high:.3f}]")
+        row(name, f"{count} of {len(texts)}", of_all(count, len(texts)), width=24)
 
 
 def asked(folder: Path, *names: str) -> list[str]:

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 from answers import DEFAULT, SETS, SHARED, Item, right
-from scipy.stats import binomtest
+from common import json_lines, of_all
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 
@@ -74,7 +74,7 @@ def kept(name: str, chosen: argparse.Namespace) -> list[Row]:
     if not file.is_file():
         return []
     items = {item.id: item for item in SETS[name](chosen.data).items}
-    return [(name, items[row["id"]], row) for row in map(json.loads, file.read_text("utf-8").splitlines())]
+    return [(name, items[row["id"]], row) for row in json_lines(file)]
 
 
 def is_right(row: Row) -> bool:
@@ -97,15 +97,8 @@ def table(title: str, rows: Sequence[Row], sure: dict[str, float]) -> None:
         said = [row for row in there if sure.get(row[0] + row[1].id, 0.0) >= least]
         good = sum(map(is_right, said))
         told = sum(sure.get(row[0] + row[1].id, 0.0) >= least for row in others)
-        shares = (share(good, len(there)), share(len(said) - good, len(there)), share(told, len(others)))
+        shares = (of_all(good, len(there)), of_all(len(said) - good, len(there)), of_all(told, len(others)))
         print(f"{least:<12}" + "".join(f"{one:>24}" for one in shares))
-
-
-def share(count: int, of: int) -> str:
-    if not of:
-        return "–"
-    low, high = binomtest(count, of).proportion_ci(method="wilson")
-    return f"{count / of:.3f} [{low:.3f}, {high:.3f}]"
 
 
 if __name__ == "__main__":

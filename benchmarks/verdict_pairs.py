@@ -14,9 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from northwind import GOLD, read
-from tables_aapl import CELLS, CHOSEN_LATER
-from verdict_questions import around, markdown, table_of
+from common import GOLD, cited, json_lines, read
+from tables import CELLS, CHOSEN_LATER
 
 from pdfqa_core.chunking import Windows
 from pdfqa_core.reading.facts import facts
@@ -34,6 +33,7 @@ UNITS = (
     ("minutes", "hours"), ("thousand", "million"), ("meters", "kilometers"), ("feet", "meters"), ("km", "miles"),
     ("miles", "feet"), ("months", "weeks"),
 )  # fmt: skip
+WORDS = 160  # of a text around a sentence
 LATER = 1000  # number from which on sources count as later ones
 TEMPLATES = (
     "{label} was {value} for {column}.", "In {column}, {label} was {value}.", "The {label} for {column} is {value}.",
@@ -108,7 +108,7 @@ def later(shared: Path, rng: random.Random) -> Iterator[Pair]:
 def sources(shared: Path, quick: bool) -> dict[str, list[Source]]:
     clapnq = [
         Source(row["input"], tidy(row["output"][0]["answer"]), tuple(tidy(p["text"]) for p in row["passages"]))
-        for row in rows(shared / "clapnq" / "dev_answerable.jsonl")[: 40 if quick else 300]
+        for row in json_lines(shared / "clapnq" / "dev_answerable.jsonl")[: 40 if quick else 300]
     ]
     if quick:
         return {"clapnq": clapnq}
@@ -116,9 +116,9 @@ def sources(shared: Path, quick: bool) -> dict[str, list[Source]]:
     northwind = [
         Source(
             row["question"], GOLD.sub("", row["truth"]).strip(),
-            tuple(pages[name][int(n) - 1].text for name, n in GOLD.findall(row["truth"])),
+            tuple(pages[name][number - 1].text for name, number in cited(row["truth"])),
         )
-        for row in rows(shared / "northwind" / "questions_50.jsonl")
+        for row in json_lines(shared / "northwind" / "questions_50.jsonl")
     ]  # fmt: skip
     return {"clapnq": clapnq, "mtrag": mtrag(shared)[:120], "northwind": northwind}
 
@@ -126,13 +126,9 @@ def sources(shared: Path, quick: bool) -> dict[str, list[Source]]:
 def mtrag(shared: Path) -> list[Source]:
     return [
         Source(row["input"][-1]["text"], row["targets"][0]["text"], tuple(c["text"] for c in row["contexts"][:3]))
-        for row in rows(shared / "conversations" / "mtrag_un_reference.jsonl")
+        for row in json_lines(shared / "conversations" / "mtrag_un_reference.jsonl")
         if "ANSWERABLE" in row["answerability"] and row["contexts"]
     ]
-
-
-def rows(file: Path) -> list[dict]:
-    return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
 
 
 def tidy(text: str) -> str:
@@ -284,3 +280,44 @@ def of_filings(shared: Path, rng: random.Random) -> Iterator[Pair]:
         lines = [line for line in text.splitlines() if line.startswith("|")]
         table = [[part.strip() for part in line.strip().strip("|").split("|")] for line in lines if "---" not in line]
         yield from of_cell("aapl_10q", group, table, text, rng)
+
+
+# ------------------------------------------------------------------ tables and texts
+
+
+def around(text: str, place: int) -> str:
+    """Return the sentences around a place, about WORDS words."""
+    if len(text.split()) <= 1.5 * WORDS:
+        return text
+    bounds = sentences(text)
+    first = last = next(n for n, (_, end) in enumerate(bounds) if end > place)
+    while len(text[bounds[first][0] : bounds[last][1]].split()) < WORDS and (first > 0 or last < len(bounds) - 1):
+        first, last = max(0, first - 1), min(len(bounds) - 1, last + 1)
+    return text[bounds[first][0] : bounds[last][1]]
+
+
+def table_of(rows: Sequence[Sequence[str]]) -> list[list[str]] | None:
+    """Return a table with one row of names, made of the rows above the first with values; None without such rows."""
+    clean = [[" ".join(cell.split()).replace("$ ", "$") for cell in row] for row in rows]
+    first = next((n for n, row in enumerate(clean) if row[0] and any(_value(cell) for cell in row[1:])), None)
+    if not first:
+        return None
+    names = [""] * len(clean[0])
+    for row in clean[:first]:
+        given = [cell for cell in row[1:] if cell]
+        last = ""
+        for column in range(1, len(row)):
+            last = given[0] if len(given) == 1 else row[column] or last
+            names[column] = f"{names[column]} {last}".strip()
+        names[0] = f"{names[0]} {row[0]}".strip()
+    return [names, *clean[first:]]
+
+
+def _value(cell: str) -> bool:
+    return bool(re.search(r"\d", cell)) and not re.fullmatch(r"(?:19|20)\d\d", cell)
+
+
+def markdown(table: Sequence[Sequence[str]]) -> str:
+    """Return a table as the program's extractors write it."""
+    lines = [f"| {' | '.join(row)} |" for row in table]
+    return "\n".join([lines[0], "|" + " --- |" * len(table[0]), *lines[1:]])

@@ -53,14 +53,14 @@ def test_the_scan_has_no_text_and_is_small_enough():
 
 
 def test_direct_reads_every_sentence_whole_and_in_order(born_digital):
-    import difficult_page
+    import extraction_quality
     import make_difficult
 
     words = readable("direct", born_digital)
-    places = difficult_page.found_sentences(words, make_difficult.SENTENCES)
+    places = extraction_quality.found_sentences(words, make_difficult.SENTENCES)
     assert len(places) == len(make_difficult.SENTENCES)
     assert places == sorted(places)
-    assert difficult_page.right_cells(words) == (16, 4)
+    assert extraction_quality.right_cells(words) == (16, 4)
 
 
 def test_the_hidden_sentence_is_kept_out(born_digital):

@@ -41,7 +41,7 @@ class NoRewriting:
 Encode: TypeAlias = Callable[[Sequence[str]], Any]
 
 # What the last question weighs, the new one being 1, and how much of that each one before it keeps. Chosen on the
-# conversations of TREC CAsT 2019 and 2020: benchmarks/rewriting_cast2021.py.
+# conversations of TREC CAsT 2019 and 2020 (docs/experiments.md).
 WORDS, MEANING, DECAY = 0.3, 0.2, 0.5
 # The sentence of the last answer that is nearest to the question, for words and meaning. Those conversations have no
 # answers: chosen on 35 follow-ups about documents that people have. More would lead back to what was shown already.
@@ -112,7 +112,7 @@ LONGEST_EARLIER = 60  # words of an earlier question that are shown to the model
 LONGEST_QUESTION = 40  # words of a question that is rewritten: the reply has to hold it and more
 
 # What a rewriting weighs in the search, the question as typed being 1 and the earlier ones as in concatenation. Picked
-# on TREC CAsT 2021 with rewritings of people and all results in view: benchmarks/rewriting_cast2021.py.
+# on TREC CAsT 2021 with rewritings of people and all results in view (docs/experiments.md).
 WRITTEN = 0.5
 
 FALLBACK_NOTE = "Searched for as typed, with the questions before, because the model's rewriting {}."

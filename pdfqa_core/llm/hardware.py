@@ -76,7 +76,7 @@ class Fit(StrEnum):
 def repacking_pays() -> bool:
     """Return whether llama.cpp's kernels for weights that it lays out anew read prompts faster on this processor.
 
-    On x86 with AVX-512 they are the slower ones (benchmarks/prompt_speed.py); those for ARM processors are what makes
+    On x86 with AVX-512 they are the slower ones (benchmarks/model_speed.py); those for ARM processors are what makes
     prompts fast there (ggml-org/llama.cpp, pull request 18096).
     """
     return platform.machine().lower() not in ("x86_64", "amd64")

@@ -25,7 +25,7 @@ from pdfqa_core.types import Hit, Progress
 # ----------------------------------------------------------------------------------------------------
 # What a threshold of the confidence costs and brings, as measured on questions with and without an answer.
 #
-# The numbers are counted by `benchmarks/refusal.py --write` and lie beside this file.
+# The numbers are counted by `benchmarks/refusal.py --fit` and lie beside this file.
 
 DATA = Path(__file__).with_name("refusal_curve.json")
 STEPS = 100  # thresholds are 0, 0.01, …, 1

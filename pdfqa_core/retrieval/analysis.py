@@ -78,7 +78,7 @@ class Analysis:
         """Return what compares passages in the languages `present` by the rules of `language`; AUTO: of their own.
 
         Words of languages other than English are then compared by stem, whatever `stemming` says of English: they
-        have more endings, and it finds more (benchmarks/languages.py). Raises UsageError as `Analyser` does.
+        have more endings, and it finds more (benchmarks/retrieval.py). Raises UsageError as `Analyser` does.
         """
         languages = tuple(present) or (ENGLISH,)
         if language != AUTO:

@@ -36,7 +36,7 @@ from pdfqa_core.ui.session import Session, Shown
 
 TONES = {"fits": "ok", "tight": "warn", "too large": "bad"}
 OWN = "the model's own"
-# Measured by benchmarks/weights_speed.py, see docs/experiments.md.
+# Measured by benchmarks/model_speed.py --compare weights, see docs/experiments.md.
 WEIGHTS = (
     "As packaged (Q4_1) the file takes 98 MB. Turned into 16-bit floats once (F16) it takes 271 MB, but a whole answer "
     "comes 1.4 times as fast, because prompts are read twice as fast, and is a little better (ROUGE-L .35 against .33)."

@@ -51,7 +51,7 @@ from pdfqa_core.types import READABLE, BlockKind, DocumentState, Page, Progress
 # killed.
 
 MIN_PAGES = 64
-"""Pages of a light strategy from which two processes are faster than one (benchmarks/extraction_parallel.py).
+"""Pages of a light strategy from which two processes are faster than one (docs/experiments.md).
 
 Starting them costs 0.06 s of CPU time, which 64 pages of text win back where a core is free.
 """

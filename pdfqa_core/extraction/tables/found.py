@@ -17,9 +17,9 @@ from pdfqa_core.extraction.text.words import Word, around, text_of
 class TableThresholds:
     """Lengths in `em` are shares of the font size; other units are named.
 
-    Sources: the 40 cells of four 10-Q filings whose rows and columns `benchmarks/tables_aapl.py` checks, and texts
+    Sources: the 40 cells of four 10-Q filings whose rows and columns `benchmarks/tables.py` checks, and texts
     without tables (Northwind, a book of formulas). A range behind a value is how far it can move, alone, before one of
-    118 tables on 181 pages changes; the others can move by half (`benchmarks/table_thresholds.py`).
+    118 tables on 181 pages changes; the others can move by half.
     """
 
     # Strokes (`rulings`)

@@ -1,36 +1,26 @@
 """Whether a number of a table stands in its passage with its row's label and its column's name: four 10-Q filings.
 
-Usage: python benchmarks/tables_aapl.py [--all] [--quick] [--data FOLDER]
 The cells were written down from pictures of the pages. A cell counts if a passage of its page has a Markdown row with
 that label and value, the value's column is named as on the page, and the last row without values above it is the one on
-the page. `--all` adds 20 cells that were chosen later; nothing was changed for them.
-Baselines, on the same pages: pdfplumber's `extract_tables` (label and value in one row, each word of the column's name
-above the value in its column), and windows of 120 words of its `extract_text` (label, value and the words of the name
-anywhere in one window: which number belongs to which name cannot be told from it).
+the page. The second 20 cells were chosen later; nothing was changed for them. Baseline: pdfplumber's `extract_tables`
+on the same pages (label and value in one row, each word of the column's name above the value in its column).
+
+    python benchmarks/tables.py [--quick]
 """
 
 from __future__ import annotations
 
-import argparse
 import re
-import sys
-import time
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+from common import options, row, there
 
-from pdfqa_core.chunking import Windows  # noqa: E402
-from pdfqa_core.extraction.base import ExtractionOptions  # noqa: E402
-from pdfqa_core.extraction.direct import DirectReader, direct_extractor  # noqa: E402
-from pdfqa_core.extraction.open import open_document  # noqa: E402
-from pdfqa_core.types import Passage  # noqa: E402
+from pdfqa_core.chunking import Windows
+from pdfqa_core.extraction.base import ExtractionOptions
+from pdfqa_core.extraction.direct import direct_extractor
+from pdfqa_core.types import Passage
 
-DATA = ROOT.parent / "shared" / "data" / "aapl_10q"
-NORTHWIND = DATA.parent / "northwind"
 BORDER = re.compile(r"(?<!\\)\|")
-WINDOW, STEP = 120, 60
 
 
 class Expected(NamedTuple):
@@ -251,11 +241,11 @@ def in_passage(cell: Expected, passage: Passage) -> bool:
     if len(rows) < 3:
         return False
     header, under = rows[0], ""
-    for row in rows[2:]:
-        if row[0] and not any(row[1:]):
-            under = row[0]
-        elif row[0] == plain(cell.label) and under == plain(cell.under):
-            for name, value in zip(header[1:], row[1:], strict=True):
+    for cells in rows[2:]:
+        if cells[0] and not any(cells[1:]):
+            under = cells[0]
+        elif cells[0] == plain(cell.label) and under == plain(cell.under):
+            for name, value in zip(header[1:], cells[1:], strict=True):
                 if name == plain(cell.column) and value == plain(cell.value):
                     return True
     return False
@@ -263,8 +253,8 @@ def in_passage(cell: Expected, passage: Passage) -> bool:
 
 def in_table(cell: Expected, table: list[list[str | None]]) -> bool:
     """Return whether a table of pdfplumber holds label and value in one row, and the column's words above the value."""
-    for number, row in enumerate(table):
-        texts = [plain(text) for text in row]
+    for number, cells in enumerate(table):
+        texts = [plain(text) for text in cells]
         if plain(cell.label) not in texts:
             continue
         for column, text in enumerate(texts):
@@ -276,97 +266,30 @@ def in_table(cell: Expected, table: list[list[str | None]]) -> bool:
     return False
 
 
-def in_window(cell: Expected, words: list[str]) -> bool:
-    """Return whether label, value and the words of the column's name stand in one window of a page's words."""
-    for first in range(0, max(1, len(words) - WINDOW + STEP), STEP):
-        window = words[first : first + WINDOW]
-        joined = "".join(window)
-        named = all(word in window for word in cell.column.split())
-        if plain(cell.label) in joined and plain(cell.value).lstrip("$") in joined and named:
-            return True
-    return False
-
-
-def passages_of(path: Path) -> tuple[list[Passage], float]:
-    """Return the passages of a filing, read as the program reads it, and the seconds per page."""
-    began = time.perf_counter()
-    pages = list(direct_extractor(ExtractionOptions(filename=path.name)).extract(path, path.stem))
-    return Windows(size=WINDOW, step=STEP).chunk(pages), (time.perf_counter() - began) / len(pages)
-
-
-def by_pdfplumber(path: Path, numbers: set[int]) -> tuple[dict[int, tuple[Any, list[str]]], float]:
-    """Return the tables and the words of pages, and the seconds per page."""
+def main() -> None:
     import pdfplumber
 
-    began = time.perf_counter()
-    found = {}
-    with pdfplumber.open(path) as document:
-        for number in sorted(numbers):
-            page = document.pages[number - 1]
-            found[number] = (page.extract_tables(), page.extract_text().split())
-            page.close()
-    return found, (time.perf_counter() - began) / max(1, len(numbers))
-
-
-def cost(paths: list[Path]) -> tuple[float, float]:
-    """Return the CPU seconds of reading all pages without and with tables, the best of three rounds."""
-    best = {False: float("inf"), True: float("inf")}
-    for _ in range(3):
-        for tables in (False, True):
-            began = time.process_time()
-            for path in paths:
-                with open_document(path, None, path.name) as document:
-                    numbers = range(1, len(document) + 1)
-                for _page in DirectReader(tables=tables).read(path, path.stem, numbers, None, path.name):
-                    pass
-            best[tables] = min(best[tables], time.process_time() - began)
-    return best[False], best[True]
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=DATA, help="folder with the four filings")
-    parser.add_argument("--all", action="store_true", help="40 cells: also those chosen later")
-    parser.add_argument("--quick", action="store_true", help="the cells of one filing, under 45 s")
-    options = parser.parse_args()
-    wanted = [*CELLS, *(CHOSEN_LATER if options.all else [])]
-    if options.quick:
-        wanted = [cell for cell in wanted if cell.file == "2023_Q2"]
-    names = sorted({cell.file for cell in wanted})
-    missing = [name for name in names if not (options.data / f"{name}_AAPL.pdf").is_file()]
-    if missing:
-        raise SystemExit(f"There is no {missing[0]}_AAPL.pdf in {options.data}. Give its folder with --data.")
-    kept = tables = windows = 0
-    later = [0, 0]
-    seconds = [0.0, 0.0]
-    for name in names:
-        path = options.data / f"{name}_AAPL.pdf"
-        mine = [cell for cell in wanted if cell.file == name]
-        passages, own = passages_of(path)
-        theirs, other = by_pdfplumber(path, {cell.page for cell in mine})
-        seconds = [seconds[0] + own / len(names), seconds[1] + other / len(names)]
-        for cell in mine:
-            found = any(in_passage(cell, passage) for passage in passages if cell.page in passage.pages)
-            as_table = any(in_table(cell, table) for table in theirs[cell.page][0])
-            as_text = in_window(cell, theirs[cell.page][1])
-            kept, tables, windows = kept + found, tables + as_table, windows + as_text
-            if cell in CHOSEN_LATER:
-                later = [later[0] + found, later[1] + 1]
-            where = " > ".join(part for part in (cell.under, cell.label[:48], cell.column) if part)
-            state = "ok     " if found else "MISSING"
-            print(f"{state} {name} p. {cell.page:2}  {cell.value:10} {where}", flush=True)
-    count = len(wanted)
-    if later[1]:
-        print(f"of the cells chosen later: {later[0]} of {later[1]}")
-    print(f"passages: {kept} of {count} cells with row and column, {seconds[0]:.3f} s a page with all its chunking")
-    print(f"pdfplumber extract_tables: {tables} of {count}, with extract_text {seconds[1]:.3f} s a page")
-    print(f"pdfplumber extract_text in windows, column unknown: {windows} of {count}")
-    paths = [options.data / f"{name}_AAPL.pdf" for name in names]
-    for label, files in (("these filings", paths), ("Northwind, which has no tables", sorted(NORTHWIND.glob("*.pdf")))):
-        if files:
-            without, with_them = cost(files[: 1 if options.quick else len(files)])
-            print(f"reading {label}: {with_them / without - 1:+.1%} CPU time with tables ({without:.2f} s without)")
-    print(f"passages keep row and column of {kept / max(1, tables):.1f} x as many cells as pdfplumber's tables")
+    chosen = options(__doc__, quick="the cells of one filing").parse_args()
+    wanted = [cell for cell in (*CELLS, *CHOSEN_LATER) if not chosen.quick or cell.file == "2023_Q2"]
+    kept, by_tables = [], []
+    for name in sorted({cell.file for cell in wanted}):
+        path = chosen.data / "aapl_10q" / f"{name}_AAPL.pdf"
+        there(path)
+        pages = list(direct_extractor(ExtractionOptions(filename=path.name)).extract(path, path.stem))
+        passages = Windows(size=120, step=60).chunk(pages)
+        with pdfplumber.open(path) as document:
+            for cell in (cell for cell in wanted if cell.file == name):
+                if any(in_passage(cell, passage) for passage in passages if cell.page in passage.pages):
+                    kept.append(cell)
+                else:
+                    print(f"missing: {name}, page {cell.page}, {cell.under} {cell.label}, {cell.column}: {cell.value}")
+                if any(in_table(cell, table) for table in document.pages[cell.page - 1].extract_tables()):
+                    by_tables.append(cell)
+    row("cells with row and column", "passages", "pdfplumber", "of")
+    for words, cells in (("the first 20", CELLS), ("the later 20", CHOSEN_LATER)):
+        among = [cell for cell in cells if cell in wanted]
+        row(words, *(sum(cell in found for cell in among) for found in (kept, by_tables)), len(among))
+    print(f"cells, passages / pdfplumber's tables: {len(kept) / max(1, len(by_tables)):.1f}")
 
 
 if __name__ == "__main__":

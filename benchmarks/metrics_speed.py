@@ -1,6 +1,6 @@
 """How fast measures are computed, and what people wait for who work with a study of 10,000 answers.
 
-  words      BLEU-1 and ROUGE-L of 10,000 pairs of 50 words, against nltk and rouge_score; the values are compared too
+  words      ROUGE-L of 10,000 pairs of 50 words, against rouge_score; the values are compared too
   bertscore  400 pairs of 5 to 120 words in batches sorted by length, against the plain loop of one pair after the other
   study      the clicks of somebody who rates in a workspace, agreement, result tables and files of a study of 10,000
              answers and two people, each on three passages of 100 words, in conversations of eight turns, which are
@@ -13,20 +13,18 @@ Seconds are by the clock, the least of three rounds, in turn where two are compa
 from __future__ import annotations
 
 import random
-import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from common import options, rounds, row
 
 from pdfqa_core.exports.studies import rating_rows, write_ratings, write_study
 from pdfqa_core.metrics.bertscore import bertscore, greedy_match
-from pdfqa_core.metrics.rouge import bleu_1, rouge_l, word_tokens
+from pdfqa_core.metrics.rouge import rouge_l
 from pdfqa_core.models.metrics import token_embedder
 from pdfqa_core.protocols.annotation import CRITERIA, agreement_table, by_annotator
 from pdfqa_core.protocols.study_measures import result_rows, study_agreement
@@ -58,32 +56,22 @@ def least(ways: Mapping[str, Callable[[], object]]) -> dict[str, float]:
 
 
 def words(quick: bool) -> None:
-    try:
-        from nltk.translate.bleu_score import modified_precision
-        from rouge_score.rouge_scorer import RougeScorer
-    except ImportError as error:
-        sys.exit(f"{error.name} is not installed: pip install -r requirements-dev.txt")
+    from rouge_score.rouge_scorer import RougeScorer
+
     rng, scorer = random.Random(0), RougeScorer(["rougeL"], use_stemmer=False)
     golds = [text(rng, 50) for _ in range(1_000 if quick else 10_000)]
     pairs = [(f"{gold[: len(gold) // 2]} {text(rng, 25)}", gold) for gold in golds]
-    scores: dict[str, Callable[[str, str], float | None]] = {
-        "BLEU-1": lambda one, other: bleu_1(one, [other]),
-        "ROUGE-L": lambda one, other: rouge_l(one, [other]),
-        "BLEU-1, nltk": lambda one, other: float(modified_precision([word_tokens(other)], word_tokens(one), 1)),
-        "ROUGE-L, rouge_score": lambda one, other: scorer.score(other, one)["rougeL"].fmeasure,
-    }
-    ours, theirs = ([score(*pair) or 0.0 for score in part for pair in pairs[:200]] for part in halves(scores))
-    worst = max(abs(a - b) for a, b in zip(ours, theirs, strict=True))
-    print(f"{len(pairs):,} pairs; largest difference of a value from the libraries: {worst:.1e}")
-    taken = least({name: lambda score=score: [score(*pair) for pair in pairs] for name, score in scores.items()})
-    mine, other = (sum(part) for part in halves(taken))
-    print(f"nltk and rouge_score / ours: {other / mine:.1f}")
 
+    def ours() -> list[float]:
+        return [rouge_l(said, [gold]) or 0.0 for said, gold in pairs]
 
-def halves(of: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
-    """Return the first and the second half of some values."""
-    values = list(of.values())
-    return values[: len(values) // 2], values[len(values) // 2 :]
+    def theirs() -> list[float]:
+        return [scorer.score(gold, said)["rougeL"].fmeasure for said, gold in pairs]
+
+    worst = max(abs(a - b) for a, b in zip(ours(), theirs(), strict=True))
+    print(f"{len(pairs):,} pairs; largest difference of a value from rouge_score: {worst:.1e}")
+    taken = least({"ROUGE-L": ours, "rouge_score": theirs})
+    print(f"rouge_score / ours: {taken['rouge_score'] / taken['ROUGE-L']:.1f}")
 
 
 def meaning(quick: bool) -> None:

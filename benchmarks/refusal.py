@@ -3,7 +3,7 @@
 Data: refusal_data.py (Northwind, CLAPnq, MT-RAG, aapl_10q, PubMedQA). In each set and kind of question the even ones
 are one half, the odd ones the other. Printed are, for each way to judge and each set, balanced accuracy with its 95 %
 bootstrap interval, the shares turned away of the questions without and with an answer, AUC and n; last the ratio of the
-mean over the sets, both together to the search alone, the baseline.
+mean over the sets, both together to the search alone, the baseline (without the model: the search to words alone).
 
 With --fit each half is judged by weights fitted on the other one, and weights fitted on both are written beside the
 code, with the curves of the page; without, the weights that are there judge. Signals are appended to files in --cache,
@@ -279,8 +279,9 @@ def main() -> None:
         print(f"reading the passages and asking: median {median(timed):.1f} s, n {len(timed)}")
     if chosen.fit:
         write(fitted(rows), chosen.model, rows, halves)
-    means = [np.mean([one[way] for one in found if BOTH in one]) for way in (BOTH, SEARCH)]
-    print(f"balanced accuracy, mean of the sets, both / the search alone: {means[0] / means[1]:.2f}")
+    way, base = (BOTH, SEARCH) if all(BOTH in one for one in found) else (SEARCH, WORDS)
+    means = [np.mean([one[name] for one in found]) for name in (way, base)]
+    print(f"balanced accuracy, mean of the sets, {way} / {base}: {means[0] / means[1]:.2f}")
 
 
 if __name__ == "__main__":

@@ -247,7 +247,7 @@ def add_make(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     command.add_argument("--preset", choices=tuple(PRESETS), default="answers", help="what is asked (default: answers)")
     command.add_argument("--n", type=int, default=100, help="how many items are drawn, 0: all (default: 100)")
     command.add_argument("--seed", type=int, default=0, help="seed of the draw (default: 0)")
-    command.add_argument("--by", choices=tuple(filter(None, STRATA)), default="", help="each stratum gives its share")
+    command.add_argument("--by", choices=tuple(filter(None, STRATA)), default="", help="draw from each in proportion")
     command.add_argument("--annotators", default="", metavar="A,B", help="who rates (default: anybody who signs in)")
     add_common(command)
     command.set_defaults(run=run_make)
@@ -571,7 +571,9 @@ _HELP = {
 
 def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Declare the command."""
-    command = subparsers.add_parser("study", help="what the raters of a study found", description=__doc__)
+    command = subparsers.add_parser(
+        "study", help="make studies, invite raters, show what they found", description=__doc__
+    )
     parts = command.add_subparsers(required=True, metavar="WHAT")
     for report, forms in REPORTS.items():
         one = parts.add_parser(report, help=_HELP[report], description=_HELP[report])

@@ -96,7 +96,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         metavar="SHARE",
         help=f"share of the questions whose documents are held out (default: {plan.held_out:g})",
     )
-    command.add_argument("--unreviewed", action="store_true", help="train with questions nobody has looked at too")
+    command.add_argument("--unreviewed", action="store_true", help="train with questions that nobody has reviewed too")
     command.add_argument("--device", default="", help="cpu, cuda, … (default: a GPU where there is one)")
     command.add_argument("--restart", action="store_true", help="forget a run of this name that was stopped")
     command.add_argument("--estimate", action="store_true", help="tell what training would take, and train nothing")

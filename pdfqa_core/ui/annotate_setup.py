@@ -46,7 +46,7 @@ MAHUEVAL = (
     "MaHuEval is manual human evaluation: two people rate the same answers, and neither sees what the other says."
 )
 MOST_NAMED = 4  # people whom the next step names
-STRATA = {"the items as they are": "", "each system its share": "system", "each document its share": "document"}
+STRATA = {"all items together": "", "each system, in proportion": "system", "each document, in proportion": "document"}
 
 
 class NewStudyParts:

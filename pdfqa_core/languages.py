@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 import threading
-import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from functools import cache, lru_cache
 from typing import Any, Literal, TypeAlias, get_args
 
 from pdfqa_core.errors import ModelError
+from pdfqa_core.terms import terms
 
 # The languages that both the Snowball stemmers and the lists of stop words know; "none" stands for any other.
 Language: TypeAlias = Literal[
@@ -47,7 +47,6 @@ STOP_WORDS = frozenset(
     should so some such than that the their theirs them then there these they this those to too under up us very was we
     were what when where which while who whom why will with would you your yours""".split()
 )
-_TERM = re.compile(r"\d+(?:[.,]\d+)*|\w+(?:['’]\w+)?")
 _DIGITS = re.compile(r"\d+")
 
 # Abbreviations of scholarly and business text that Punkt's models do not know. Those of English are in `text`.
@@ -100,8 +99,7 @@ def stop_words(language: str) -> frozenset[str]:
         from stop_words import get_stop_words
     except ImportError as error:
         raise ModelError("The library with the stop words of other languages is not installed.", _INSTALL) from error
-    normal = (unicodedata.normalize("NFKC", word).casefold() for word in get_stop_words(language))
-    return frozenset(term for word in normal for term in _TERM.findall(word))
+    return frozenset(term for word in get_stop_words(language) for term in terms(word))
 
 
 # "l’appartement" is found as "appartement": the article before it is no part of the word.
@@ -173,7 +171,7 @@ def of_question(question: str, among: Collection[str]) -> str:
     chosen = frozenset(among)
     if len(chosen) < 2:
         return next(iter(chosen), "")
-    words = _TERM.findall(unicodedata.normalize("NFKC", question).casefold())
+    words = terms(question)
     counts = {one: sum(word in stop_words(one) for word in words) for one in chosen & KNOWN}
     leading = [one for one, count in counts.items() if count == max(counts.values())]
     if len(leading) == 1:

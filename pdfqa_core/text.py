@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pdfqa_core.languages import ABBREVIATIONS as OTHER_ABBREVIATIONS
 from pdfqa_core.languages import ENGLISH, SPACED, snowball_stem, stop_words
+from pdfqa_core.terms import terms as terms  # noqa: PLC0414 - others take it from here
 
 if TYPE_CHECKING:
     from nltk.tokenize.punkt import PunktSentenceTokenizer
@@ -79,8 +79,6 @@ ABBREVIATIONS = (
     "para", "app", "incl", "excl", "inc", "ltd", "corp", "bros", "mr", "mrs", "ms", "dr", "prof", "st",
 )  # fmt: skip
 
-_BEFORE_RAISED = re.compile(r"(?:(?<=\d)|(?<=\w{4}))(?=[¹²³⁰-ⁿʰ-ʸᵃ-ᶻ])")
-_WORD = re.compile(r"\d+(?:[.,]\d+)*|\w+(?:['’]\w+)?", re.UNICODE)
 _TABLE_ROW = re.compile(r"^\|.*\|(?= ?$)", re.MULTILINE)
 _BLANK_LINE = re.compile(r"(?:\u2029|[\n\u2028][ \t]*[\n\u2028])\s*")
 _NON_SPACE = re.compile(r"\S+")
@@ -174,16 +172,6 @@ def plain_sentences(text: str) -> list[tuple[int, int]]:
 def words(text: str) -> list[tuple[int, int]]:
     """Return (start, end) of each run of characters that are not white space."""
     return [match.span() for match in _NON_SPACE.finditer(text)]
-
-
-def terms(text: str) -> list[str]:
-    """Return the index terms: NFKC-normalised, case-folded Unicode words; numbers keep their separators.
-
-    A superscript behind a number or a word of four letters or more is a term of its own: 10⁶ is no 106.
-    """
-    if not text.isascii():
-        text = _BEFORE_RAISED.sub(" ", text)
-    return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
 
 
 def bare_terms(text: str) -> list[str]:

@@ -1,6 +1,7 @@
 import re
 from itertools import pairwise
 from pathlib import Path
+from unicodedata import normalize
 
 import pytest
 from hypothesis import given
@@ -81,10 +82,25 @@ def test_words_are_what_split_finds(text):
         ("10⁶ cells, 4,512³ units", ["10", "6", "cells", "4,512", "3", "units"]),
         ("years¹ on 25 m² of H₂O", ["years", "1", "on", "25", "m2", "of", "h2o"]),
         ("?!", []),
+        ("nai\u0308ve Mu\u0308nchen", ["na\u00efve", "m\u00fcnchen"]),  # decomposed, as macOS writes it
+        ("हिन्दी में लिखी गई रिपोर्ट", ["हिन्दी", "में", "लिखी", "गई", "रिपोर्ट"]),
+        ("বাংলা தமிழ் العَرَبِيَّة עִבְרִית", ["বাংলা", "தமிழ்", "العَرَبِيَّة", "עִבְרִית"]),
+        ("می\u200cخواهم infor\u00admation İstanbul", ["میخواهم", "information", "istanbul"]),
+        ("北京大学", ["北京", "京大", "大学"]),
+        ("iPhoneの地図は5,200枚、水。", ["iphone", "の地", "地図", "図は", "5,200", "枚", "水"]),
+        ("\uff76\uff9e\uff72\uff84\uff9e \uff11\uff12", ["ガイ", "イド", "12"]),  # half and full width
+        ("ท่าเรือ", ["ท่า", "าเ", "เรื", "รือ"]),
+        ("မြန်မာ ខ្មែរ", ["မြန်", "န်မာ", "ខ្មែ", "មែរ"]),
+        ("5.2 × 10⁶, 4,512³, 5½ m² H₂O", ["5.2", "10", "6", "4,512", "3", "5", "1", "2", "m2", "h2o"]),
     ],
 )
 def test_terms(text, expected):
     assert terms(text) == expected
+
+
+@given(st.text(max_size=60))
+def test_a_text_has_the_same_terms_however_its_accents_are_encoded(text):
+    assert terms(normalize("NFD", text)) == terms(normalize("NFC", text))
 
 
 def test_content_terms_leave_stop_words_out_unless_nothing_else_is_there():

@@ -15,28 +15,38 @@ from rapidfuzz.distance import LCSseq
 
 from pdfqa_core.metrics.base import measure
 from pdfqa_core.metrics.short_answers import Overlap
+from pdfqa_core.terms import composed, runs_of_letters
 from pdfqa_core.text import sentences
 
 # ----------------------------------------------------------------------------------------------------
 # Words as ROUGE and BLEU count them.
 
 _ASCII = re.compile(r"[a-z0-9]+")
-_WORD = re.compile(r"[^\W_]+")
+_LETTER = re.compile(r"[^\W\d_]")
+_OTHER_LETTER = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff]")  # of another script than Latin
 _SHORTEST_STEMMED = 4  # rouge_score leaves words of up to three letters as they are
 
 
 def word_tokens(text: str) -> list[str]:
-    """Return the words of any script in lower case, without punctuation."""
-    return _WORD.findall(text.lower())
+    """Return the words of any script in lower case, without punctuation, accents composed (NFC).
+
+    Marks belong to words, and a script without spaces is counted by its characters, as CMRC 2018 does.
+    """
+    return runs_of_letters(composed(text).lower())
 
 
 def rouge_tokens(text: str, *, stemming: bool = False) -> list[str]:
     """Return the words as rouge_score makes them: runs of a-z and 0-9 in lower case, Porter stems if asked for.
 
-    For text of another script, where that finds nothing, the words of `word_tokens`.
+    For text that is mostly in another script, and where that finds nothing, the words of `word_tokens`.
     """
-    found = _ASCII.findall(text.lower()) or word_tokens(text)
+    found = [] if _elsewhere(text) else _ASCII.findall(composed(text).lower())
+    found = found or word_tokens(text)
     return [_stem(word) for word in found] if stemming else found
+
+
+def _elsewhere(text: str) -> bool:
+    return not text.isascii() and 2 * len(_OTHER_LETTER.findall(text)) > len(_LETTER.findall(text))
 
 
 @lru_cache(maxsize=65_536)

@@ -11,12 +11,14 @@ from typing import NamedTuple
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.base import Group, measure
+from pdfqa_core.terms import apart, composed
 
 # ----------------------------------------------------------------------------------------------------
 # Answers as EM and F1 compare them: lower case, no punctuation, no articles, single spaces.
 #
 # In this order, as SQuAD's evaluation script does it: characters of `string.punctuation` are deleted, not replaced,
-# so that "point-guard" becomes "pointguard"; typographic quotes and accents stay. Source: Rajpurkar et al. 2016.
+# so that "point-guard" becomes "pointguard"; typographic quotes, dashes and accents stay. Accents are composed before
+# (NFC), as they are in SQuAD's own texts. Source: Rajpurkar et al. 2016.
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _DELETED = str.maketrans("", "", string.punctuation)
@@ -25,12 +27,12 @@ _DELETED = str.maketrans("", "", string.punctuation)
 @lru_cache(maxsize=65_536)
 def normalise_answer(text: str) -> str:
     """Return the answer in the form that EM and F1 compare."""
-    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_DELETED)).split())
+    return " ".join(_ARTICLES.sub(" ", composed(text).lower().translate(_DELETED)).split())
 
 
 def answer_tokens(text: str) -> list[str]:
-    """Return the words of the normalised answer."""
-    return normalise_answer(text).split()
+    """Return the words of the normalised answer; a script without spaces by characters, as CMRC 2018 counts them."""
+    return apart(normalise_answer(text)).split()
 
 
 # ----------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from pdfqa_core.languages import ENGLISH
 from pdfqa_core.retrieval.embedding_cache import file_stem
 from pdfqa_core.retrieval.encoder import Vectors
 from pdfqa_core.retrieval.postings import TermCounts
+from pdfqa_core.terms import RULES, has_others
 from pdfqa_core.types import Passage, Span
 from pdfqa_core.whole_files import DAMAGE, sha256, write_atomically
 
@@ -42,7 +43,8 @@ class IndexSegment:
 class ManifestEntry:
     """What the manifest says of one document: number of passages, hashes of its two files, seconds of building.
 
-    `source` names the text that the passages were made of, `language` is the one they were split by.
+    `source` names the text that the passages were made of, `language` is the one they were split by, `rules` says what
+    a term was then.
     """
 
     passages: int
@@ -51,6 +53,7 @@ class ManifestEntry:
     seconds: float = 0.0
     source: str = ""
     language: str = ENGLISH
+    rules: int = 1
 
     @property
     def written(self) -> dict[str, Any]:
@@ -119,6 +122,10 @@ class IndexFolder:
             segment = _segment_from(content, document_id, entry.language)
             if len(segment.passages) != entry.passages:
                 return None
+            if entry.rules != RULES and any(
+                has_others(one.heading) or has_others(one.text) for one in segment.passages
+            ):
+                return None
             segment = replace(segment, seconds=float(entry.seconds))
         except DAMAGE:
             return None
@@ -145,7 +152,7 @@ class IndexFolder:
             content = _segment_bytes(segment)
             write_atomically(self.segment_file(document_id), content)
             language = next((passage.language for passage in segment.passages), ENGLISH)
-            entry = ManifestEntry(len(segment.passages), sha256(content), language=language)
+            entry = ManifestEntry(len(segment.passages), sha256(content), language=language, rules=RULES)
         if segment.vectors is not None:
             buffer = io.BytesIO()
             np.save(buffer, segment.vectors, allow_pickle=False)

@@ -107,8 +107,9 @@ def test_settings_and_preferences(services, kept):
 def test_the_search_uses_the_index_that_is_there(pdfqa, kept):
     then = kept.json("search.json")
     files = {path: path.stat().st_mtime_ns for path in (kept.workspace / "indexes").rglob("*") if path.is_file()}
-    exact = ("--embedding-precision", "exact")  # the index was made with the weights as they are
-    hits = json.loads(pdfqa("search", then["question"], "--no-merge-overlaps", *exact, "--json"))["hits"]
+    # The index was made with the weights as they are, words weighed as in rank-bm25.
+    as_then = ("--embedding-precision", "exact", "--idf", "okapi", "--no-merge-overlaps")
+    hits = json.loads(pdfqa("search", then["question"], *as_then, "--json"))["hits"]
     assert has(hits, then["hits"])
     assert {
         path: path.stat().st_mtime_ns for path in (kept.workspace / "indexes").rglob("*") if path.is_file()

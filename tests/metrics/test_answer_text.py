@@ -160,3 +160,27 @@ def test_rouge_l_sum_reads_a_sentence_per_line():
     assert by_sentence("") == ""
     text = "One is here. Two is there."
     assert rouge_l_sum(text, ["Two is here."]) == rouge_l_of_lines(by_sentence(text), ["Two is here."])
+
+
+# ------------------------------------------------------------------ other scripts
+
+ALL = (exact_match, token_f1, bleu_1, rouge_l)
+
+
+@pytest.mark.parametrize(
+    ("prediction", "reference", "values"),
+    [
+        ("Zu\u0308rich und Ma\u0301laga", "Z\u00fcrich und M\u00e1laga", (1, 1, 1, 1)),
+        ("हिन्दी में रिपोर्ट", "हिन्दी में लिखी गई रिपोर्ट", (0, 0.75, 1, 0.75)),
+        ("北京大学在中国", "北京大学位于中国的首都", (0, 12 / 18, 6 / 7, 12 / 18)),
+        ("大阪は日本の都市です", "東京は日本の首都です", (0, 0.7, 0.7, 0.7)),
+        ("5 किताबें", "5 लोग", (0, 0.5, 0.5, 0.5)),  # the number is not all that is compared
+        ("Насос 5 кВт PDF", "Котёл 5 кВт PDF", (0, 0.75, 0.75, 0.75)),
+    ],
+)
+def test_words_of_other_scripts_are_counted(prediction, reference, values):
+    assert [measure(prediction, [reference]) for measure in ALL] == pytest.approx(list(values))
+
+
+def test_a_sign_as_it_is_printed_costs_the_exact_match_as_in_squad():
+    assert exact_match("\u22125 °C", ["-5 °C"]) == 0

@@ -141,6 +141,23 @@ def test_a_manifest_of_something_else_is_not_believed(tmp_path, change):
     check_same(open_index(tmp_path, three()), good)
 
 
+def test_a_document_with_words_that_are_read_otherwise_now_is_built_again_with_the_vectors_it_has(tmp_path):
+    there = {"a": ["first plan", "café “no” — 1,800"], "b": ["हिन्दी"], "c": ["10⁶ 地図"]}
+    good = open_index(tmp_path, Documents(**there))
+    file = folder_of(tmp_path) / "manifest.json"
+    manifest = json.loads(file.read_text())
+    for entry in manifest["documents"].values():
+        del entry["rules"]  # as versions before wrote it
+    file.write_text(json.dumps(manifest))
+    documents, encoder = Documents(**there), FakeEncoder()
+    check_same(open_index(tmp_path, documents, encoder), good)
+    assert documents.called == ["b", "c"]
+    assert encoder.encoded == []
+    again = Documents(**there)
+    open_index(tmp_path, again)
+    assert again.called == []
+
+
 def test_swapped_segments_are_noticed(tmp_path):
     good = open_index(tmp_path, three())
     one, other = sorted(folder_of(tmp_path).glob("*.vectors.npy"))[:2]

@@ -22,6 +22,7 @@ from pdfqa_core.errors import StorageError
 from pdfqa_core.retrieval.encoder import Vectors
 from pdfqa_core.retrieval.lance.library import FOLDER, connected, installed, libraries, reported, table_names
 from pdfqa_core.retrieval.postings import Ints
+from pdfqa_core.terms import RULES
 from pdfqa_core.text import words
 from pdfqa_core.types import Passage, Span
 
@@ -61,7 +62,7 @@ def passage_of(written: str) -> Passage:
 # ----------------------------------------------------------------------------------------------------
 # The two tables of an index in LanceDB: a row per passage, and a row per document with the words it has.
 
-SCHEMA = 1  # part of the tables' names: those of another form are not read
+SCHEMA = f"1.{RULES}"  # and what a term is: part of the tables' names: those of another form are not read
 DOCUMENTS = "-documents"
 OLD = timedelta(days=1)  # versions that another process may still be reading
 

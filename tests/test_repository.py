@@ -420,6 +420,13 @@ def test_options_that_a_page_names_are_there(name: str):
     assert named - options_of(parser()) - FOREIGN == set()
 
 
+@pytest.mark.parametrize("name", [name for name in PAGES if name != "CHANGELOG.md"])
+def test_scripts_that_a_page_names_are_there(name: str):
+    named = set(re.findall(r"\b((?:benchmarks|examples|scripts)/\w+\.(?:py|sh))", text_of(name)))
+    named |= {f"benchmarks/{module}.py" for module in re.findall(r"-m benchmarks\.(\w+)", text_of(name))}
+    assert [script for script in sorted(named) if not (ROOT / script).is_file()] == []
+
+
 def test_the_places_that_contributing_names_are_there():
     text = text_of("CONTRIBUTING.md").partition("## Where to look")[2].partition("\n## ")[0]
     files = set(re.findall(r"`(\w+(?:/\w+)*\.py)`", text))

@@ -378,11 +378,10 @@ def test_what_is_copied_is_enough_to_serve_answers_its_check_and_ends_when_told(
 
 PAGES = sorted(str(path.relative_to(ROOT)) for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")))
 FENCED = re.compile(r"```.*?```", re.DOTALL)
-# Options of other programs: docker, pip, ray, llama_cpp.server, and the scripts in benchmarks/.
+# Options of other programs: docker, pip, ray, llama_cpp.server.
 FOREIGN = {
     "--init", "--dry-run", "--install", "--require-hashes", "--build-constraint", "--no-deps", "--force-reinstall",
-    "--no-cache-dir", "--head", "--rows", "--fit", "--quick", "--no-llm", "--recognition", "--gold-pages",
-    "--per-document", "--abstracts", "--models", "--steps", "--interrupt_requests", "--n_ctx",
+    "--no-cache-dir", "--head", "--interrupt_requests", "--n_ctx",
 }  # fmt: skip
 
 
@@ -417,7 +416,11 @@ def options_of(command: argparse.ArgumentParser) -> set[str]:
 @pytest.mark.parametrize("name", [name for name in PAGES if name != "CHANGELOG.md"])
 def test_options_that_a_page_names_are_there(name: str):
     named = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", text_of(name)))
-    assert named - options_of(parser()) - FOREIGN == set()
+    scripts = [
+        path.read_text(encoding="utf-8") for part in ("benchmarks", "scripts") for path in ROOT.glob(f"{part}/*.py")
+    ]
+    of_scripts = set(re.findall(r'"(--[a-z][\w-]*)"', "".join(scripts)))
+    assert named - options_of(parser()) - of_scripts - FOREIGN == set()
 
 
 @pytest.mark.parametrize("name", [name for name in PAGES if name != "CHANGELOG.md"])

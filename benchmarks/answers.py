@@ -249,7 +249,7 @@ def answers(
     with Services.open(workspace, chosen) as services:
         for _ in services.documents.ingest(LOCAL_OWNER, list(data.files)):
             pass
-        for _ in services.indexes.build(LOCAL_OWNER, chosen):
+        for _ in services.index.build(LOCAL_OWNER, chosen):
             pass
         names = services.documents.filenames(LOCAL_OWNER)
         ids = {name: document_id for document_id, name in names.items()}

@@ -74,10 +74,10 @@ def passages(documents: Mapping[str, Sequence[Page]], chunker: Any, *, headings:
 def workspace(settings: Settings, files: Iterable[Path], folder: Path | None = None) -> Iterator[Services]:
     """Open a workspace, a new one unless a folder is named, with these files read and indexed."""
     with tempfile.TemporaryDirectory() as new, Services.open(folder or Path(new), settings) as services:
-        known = {one.filename for one in services.documents.list(LOCAL_OWNER)}
+        known = {one.filename for one in services.documents.kept.list(LOCAL_OWNER)}
         for _ in services.documents.ingest(LOCAL_OWNER, [file for file in files if file.name not in known]):
             pass
-        for _ in services.indexes.build(LOCAL_OWNER, settings):
+        for _ in services.index.build(LOCAL_OWNER, settings):
             pass
         yield services
 

@@ -59,10 +59,10 @@ def measured(data: Path, pages: int, settings: Settings, *, before: bool) -> dic
             if before:
                 list(services.documents.ingest(LOCAL_OWNER, [file]))
                 seconds["read"] = time.perf_counter() - began
-                list(services.indexes.build(LOCAL_OWNER, settings))
+                list(services.index.build(LOCAL_OWNER, settings))
                 seconds["by meaning"] = time.perf_counter() - began
             else:
-                list(services.jobs.follow(services.jobs.begin(LOCAL_OWNER, [file], extraction=settings.extraction)))
+                list(services.documents.jobs.begin(LOCAL_OWNER, [file], extraction=settings.extraction).events())
                 seconds["read"] = time.perf_counter() - began
             for event in services.answers.ask(LOCAL_OWNER, QUESTIONS[pages], settings, anyway=True):
                 now = time.perf_counter() - began
@@ -71,7 +71,7 @@ def measured(data: Path, pages: int, settings: Settings, *, before: bool) -> dic
                 elif isinstance(event, Token | Stored):  # quotes have no tokens
                     seconds.setdefault("first word", now)
                     seconds["answer"] = now
-            while not services.indexes.ready(LOCAL_OWNER, settings):
+            while not services.index.ready(LOCAL_OWNER, settings):
                 time.sleep(0.05)
             seconds.setdefault("by meaning", time.perf_counter() - began)
     return seconds

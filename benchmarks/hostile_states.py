@@ -107,7 +107,7 @@ def main() -> None:
         tempfile.tempdir = os.environ["TMPDIR"] = temporary
         with Services.open(Path(folder), settings) as services:
             read_all(services, files[:2])  # loads what stays loaded
-            for document in services.documents.list(LOCAL_OWNER):
+            for document in services.documents.kept.list(LOCAL_OWNER):
                 services.documents.remove(LOCAL_OWNER, document.id)
             gc.collect()
             base, before = resident_mb(), left_behind(Path(temporary))

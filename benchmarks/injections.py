@@ -179,7 +179,7 @@ def read(services: Services, settings: Settings, files: Sequence[Path]) -> None:
     """Read PDFs and make them searchable."""
     for _ in services.documents.ingest(LOCAL_OWNER, list(files)):
         pass
-    for _ in services.indexes.build(LOCAL_OWNER, settings):
+    for _ in services.index.build(LOCAL_OWNER, settings):
         pass
 
 

@@ -96,7 +96,7 @@ def ingest(services: Services, first: int) -> Iterator[str]:
 def index(services: Services, first: int) -> Iterator[str]:
     """Index all documents in ever other passages."""
     for number in itertools.count(first):
-        for _ in services.indexes.build(LOCAL_OWNER, sized(number)):
+        for _ in services.index.build(LOCAL_OWNER, sized(number)):
             pass
         yield str(number)
 
@@ -121,7 +121,7 @@ def rate(services: Services, first: int) -> Iterator[str]:
 
 def chat(services: Services, first: int) -> Iterator[str]:
     """Ask in one conversation."""
-    conversation = services.conversations.list(LOCAL_OWNER)[0].id
+    conversation = services.answers.conversations.list(LOCAL_OWNER)[0].id
     for number in itertools.count(first):
         for event in services.answers.ask(
             LOCAL_OWNER, f"{QUESTION} ({number})", SETTINGS, conversation_id=conversation
@@ -134,9 +134,9 @@ def evaluate(services: Services, _first: int) -> Iterator[str]:
     """Ask the questions of evaluation runs; each stored answer is said."""
     asked = RunRequest("answers", SAMPLE / "questions.jsonl", {"quoted": SETTINGS}, options={"bertscore": "no"})
     while True:
-        run, known = services.runs.begin(LOCAL_OWNER, asked, anew=True).id, set[tuple[str, str]]()
-        for _ in services.runs.go(LOCAL_OWNER, run):
-            stored = set(services.runs.predictions(LOCAL_OWNER, run))
+        run, known = services.evaluation.runs.begin(LOCAL_OWNER, asked, anew=True).id, set[tuple[str, str]]()
+        for _ in services.evaluation.runs.go(LOCAL_OWNER, run):
+            stored = set(services.evaluation.runs.predictions(LOCAL_OWNER, run))
             yield from (f"{run} {item}" for _, item in stored - known)
             known = stored
 
@@ -164,7 +164,11 @@ def prepare(workspace: Path) -> None:
         (stored,) = [one for one in services.answers.ask(LOCAL_OWNER, QUESTION, SETTINGS) if isinstance(one, Stored)]
         study = services.studies.create_of(LOCAL_OWNER, stored.conversation_id, stored.turn.id)
         services.studies.sign_in(LOCAL_OWNER, study.id, "Ada")
-        list(services.synthesis.make(LOCAL_OWNER, SynthesisPlan(kind=RULES, per_document=0, per_passage=2), SETTINGS))
+        list(
+            services.training.synthesis.make(
+                LOCAL_OWNER, SynthesisPlan(kind=RULES, per_document=0, per_passage=2), SETTINGS
+            )
+        )
 
 
 # ------------------------------------------------------------ the rounds
@@ -236,10 +240,10 @@ def lost(kind: str, services: Services, acknowledged: list[str]) -> list[str]:
             different = list(dict.fromkeys(acknowledged))
             for number in random.sample(different, min(len(different), OPENED)):
                 settings = sized(int(number))
-                for _ in services.indexes.build(LOCAL_OWNER, settings):
+                for _ in services.index.build(LOCAL_OWNER, settings):
                     pass
-                stats = services.indexes.stats(LOCAL_OWNER, settings)
-                right = len(services.indexes.passages(LOCAL_OWNER, settings))
+                stats = services.index.stats(LOCAL_OWNER, settings)
+                right = len(services.index.passages(LOCAL_OWNER, settings))
                 if stats is None or stats.passages != right:
                     found.append(number)
             return found
@@ -250,12 +254,14 @@ def lost(kind: str, services: Services, acknowledged: list[str]) -> list[str]:
             half = [comment for comment, count in kept.items() if count != 2]
             return [one for one in acknowledged if f"round {one}" not in kept] + half
         case "chat":
-            conversation = services.conversations.list(LOCAL_OWNER)[0].id
-            turns = {turn.id: turn for turn in services.conversations.get(LOCAL_OWNER, conversation).turns}
+            conversation = services.answers.conversations.list(LOCAL_OWNER)[0].id
+            turns = {turn.id: turn for turn in services.answers.conversations.get(LOCAL_OWNER, conversation).turns}
             return [one for one in acknowledged if one not in turns or not turns[one].answer.text]
         case "evaluate":
             runs = {one.partition(" ")[0] for one in acknowledged}
-            stored = {f"{run} {item}" for run in runs for _, item in services.runs.predictions(LOCAL_OWNER, run)}
+            stored = {
+                f"{run} {item}" for run in runs for _, item in services.evaluation.runs.predictions(LOCAL_OWNER, run)
+            }
             return [one for one in acknowledged if one not in stored]
     return []  # a step of training is taken again; that it comes to an end is what `goes_on` looks at
 
@@ -263,8 +269,8 @@ def lost(kind: str, services: Services, acknowledged: list[str]) -> list[str]:
 def whole(services: Services, document_id: str) -> bool:
     """Whether a document is there with its PDF and all its pages."""
     try:
-        document = services.documents.get(LOCAL_OWNER, document_id)
-        pages = services.documents.pages(LOCAL_OWNER, document_id, SETTINGS)
+        document = services.documents.kept.get(LOCAL_OWNER, document_id)
+        pages = services.documents.text(LOCAL_OWNER, document_id, SETTINGS)
         return (
             services.documents.original(LOCAL_OWNER, document_id).path.is_file() and len(pages) == document.page_count
         )
@@ -275,10 +281,10 @@ def whole(services: Services, document_id: str) -> bool:
 def goes_on(kind: str, workspace: Path, first: int) -> bool:
     """Whether the work is done once more, from its beginning to an end, in the workspace that was left."""
     with Services.open(workspace, SETTINGS) as services:
-        for left in services.runs.list(LOCAL_OWNER):
-            for _ in services.runs.go(LOCAL_OWNER, left.id):
+        for left in services.evaluation.runs.list(LOCAL_OWNER):
+            for _ in services.evaluation.runs.go(LOCAL_OWNER, left.id):
                 pass
-            if services.runs.get(LOCAL_OWNER, left.id).state is not RunState.DONE:
+            if services.evaluation.runs.get(LOCAL_OWNER, left.id).state is not RunState.DONE:
                 return False
         doing = KINDS[kind](services, first)
         for said in doing:

@@ -124,7 +124,7 @@ def clicks(copy: StudyCopy) -> None:
     ratings = tuple(one for one in copy.ratings if one.turn_id not in left)
     asked = replace(copy, study=replace(copy.study, criteria=ANSWER), ratings=ratings)
     with tempfile.TemporaryDirectory() as folder, Services.open(Path(folder), Settings()) as services:
-        study_id = services.study_files.take_in(LOCAL_OWNER, write_study(asked), "study.zip").id
+        study_id = services.studies.files.take_in(LOCAL_OWNER, write_study(asked), "study.zip").id
         studies, place = services.studies, (LOCAL_OWNER, study_id, "Ada")
         turn = studies.next(*place)
         least({

@@ -55,11 +55,11 @@ QUICK = TrainingSettings(steps=2, batch=4, chunk=4, evaluate_every=2)
 
 def rows_alone(services: Services, settings: Settings) -> None:
     """Leave out the questions that are not about a row of a table."""
-    passages = {one.id: one for one in services.indexes.passages(LOCAL_OWNER, settings)}
-    for question in services.synthesis.list(LOCAL_OWNER, [Outcome.NEW]):
+    passages = {one.id: one for one in services.index.passages(LOCAL_OWNER, settings)}
+    for question in services.training.synthesis.kept.list(LOCAL_OWNER, [Outcome.NEW]):
         passage = passages.get(question.passage_id)
         if passage is None or question.text not in of_rows(passage):
-            services.synthesis.decide(LOCAL_OWNER, question.id, Outcome.REJECTED)
+            services.training.synthesis.kept.decide(LOCAL_OWNER, question.id, Outcome.REJECTED)
 
 
 def trained(services: Services, settings: Settings, plan: TrainingPlan) -> TrainedModel:
@@ -132,14 +132,14 @@ def main() -> None:
     with workspace(settings, files, chosen.workspace) as services:
         for kind in chosen.kind:
             plan = SynthesisPlan(kind, chosen.per_document, PER_PASSAGE[chosen.set])
-            for event in services.synthesis.make(LOCAL_OWNER, plan, settings):
+            for event in services.training.synthesis.make(LOCAL_OWNER, plan, settings):
                 if isinstance(event, SynthesisResult):
                     print(f"{kind}: {event.passages} passages, questions {dict(event.outcomes)}", flush=True)
         if chosen.set == "filings":
             rows_alone(services, settings)
         for kind in chosen.models:
             name = f"benchmark-{chosen.set}-{kind}"
-            if any(known.name == name for known in services.training.list()):
+            if any(known.name == name for known in services.models.files.encoders.trained()):
                 services.models.files.encoders.remove(name)
             asked = TrainingPlan(kind, name, settings=training, unreviewed=True, restart=True)
             model = trained(services, settings, asked)

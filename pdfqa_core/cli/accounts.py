@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     link = ""
     password = _asked(arguments.name) if what in ("add", "password") else ""
     with Services.open(workspace_of(arguments), settings_of(arguments)) as services:
-        people = services.accounts
+        people = services.people.accounts
         match what:
             case "add":
                 people.add(arguments.name, AccountRole(arguments.role), password)

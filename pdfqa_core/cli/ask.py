@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
         turn = stored.turn
         if turn.answer.stopped:
             raise StoppedError
-        documents = {document.id: document for document in services.documents.list(LOCAL_OWNER)}
+        documents = {document.id: document for document in services.documents.kept.list(LOCAL_OWNER)}
     if arguments.json:
         row = {**turn_row(turn, documents), "conversation_id": stored.conversation_id}
         print(json.dumps(row, ensure_ascii=False))

@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
         services.documents.require_documents(LOCAL_OWNER)
         scope = scope_of(services, arguments)
         if conversation:
-            services.conversations.get(LOCAL_OWNER, conversation)
+            services.answers.conversations.get(LOCAL_OWNER, conversation)
         while question := _next_question():
             again = refused if question == ANYWAY else None
             if question == ANYWAY and again is None:
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
                 print(f"{error.what} {error.hint}", file=sys.stderr)
                 continue
             turn, conversation = stored.turn, stored.conversation_id
-            documents = {document.id: document for document in services.documents.list(LOCAL_OWNER)}
+            documents = {document.id: document for document in services.documents.kept.list(LOCAL_OWNER)}
             if again:
                 turns = [row for row in turns if row.get("turn_id") != again.id]
             turns.append(turn_row(turn, documents))

@@ -22,7 +22,7 @@ def run(arguments: argparse.Namespace) -> int:
         names = services.documents.filenames(LOCAL_OWNER)
         rows = [
             {"name": one.name, "id": one.id, "documents": [names[i] for i in one.document_ids if i in names]}
-            for one in services.collections.list(LOCAL_OWNER)
+            for one in services.documents.collections.kept.list(LOCAL_OWNER)
         ]
     if arguments.json:
         print(json.dumps({"collections": rows}, ensure_ascii=False))

@@ -13,7 +13,7 @@ from pdfqa_core.cli.study import study_named
 from pdfqa_core.errors import UsageError
 from pdfqa_core.exports.studies import FORMATS
 from pdfqa_core.services import LOCAL_OWNER, Services
-from pdfqa_core.services.conversation_files import FORMS
+from pdfqa_core.services.conversation_files import FORMS, conversation_file
 
 
 def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -50,7 +50,9 @@ def run(arguments: argparse.Namespace) -> int:
     workspace = workspace_of(arguments)
     with Services.open(workspace, settings_of(arguments)) as services:
         if arguments.what == "conversations":
-            made = services.conversation_files.file(LOCAL_OWNER, kind, arguments.conversation)
+            made = conversation_file(
+                services.documents, services.answers.conversations, LOCAL_OWNER, kind, arguments.conversation
+            )
             data, rows, suffix = made.data, made.rows, FORMS[kind][0]
         else:
             study = study_named(services.studies.list(LOCAL_OWNER), arguments.study)

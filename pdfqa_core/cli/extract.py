@@ -14,7 +14,7 @@ from pdfqa_core.cli.options import add_common, add_settings, settings_of, write_
 from pdfqa_core.errors import DocumentError, UsageError
 from pdfqa_core.exports import extracted
 from pdfqa_core.retrieval import PageRange, page_range
-from pdfqa_core.services.documents import read_pdf
+from pdfqa_core.services.readings import read_pdf
 from pdfqa_core.types import DocumentState, Page
 
 _SUFFIXES = {".md": "markdown", ".markdown": "markdown", ".json": "json", ".txt": "txt"}

@@ -72,7 +72,7 @@ def _confidence(services: Services, document: Document) -> float | None:
     """Return the mean confidence of OCR in 0..1; None where nothing was read by OCR."""
     if not document.state.usable:
         return None
-    readings = services.documents.readings(LOCAL_OWNER, document.id)
+    readings = services.documents.kept.readings(LOCAL_OWNER, document.id)
     return next((reading.confidence for reading in readings if reading.extractor == document.extractor), None)
 
 
@@ -136,10 +136,10 @@ def run(arguments: argparse.Namespace) -> int:
                 continue
             terminal.clear()
             passages = (
-                len(services.indexes.passages(LOCAL_OWNER, services.settings, (event.id,))) if event.state.usable else 0
+                len(services.index.passages(LOCAL_OWNER, services.settings, (event.id,))) if event.state.usable else 0
             )
-            services.versions.look(LOCAL_OWNER, event)
-            newer = services.versions.notices(LOCAL_OWNER).get(event.id)
+            services.documents.versions.look(LOCAL_OWNER, event)
+            newer = services.documents.versions.notices(LOCAL_OWNER).get(event.id)
             rows.append(
                 {
                     "filename": event.filename,
@@ -159,10 +159,10 @@ def run(arguments: argparse.Namespace) -> int:
                 if newer:
                     print(f"  {newer.words}; choose on the Documents tab whether it replaces that one")
         if arguments.collection:
-            kept = {document.id for document in services.documents.list(LOCAL_OWNER)}
+            kept = {document.id for document in services.documents.kept.list(LOCAL_OWNER)}
             ids = [row["document_id"] for row in rows if row["document_id"] in kept]
-            services.collections.put_by_name(LOCAL_OWNER, arguments.collection, ids)
-        for step in services.indexes.build(LOCAL_OWNER, services.settings):
+            services.documents.collections.put_by_name(LOCAL_OWNER, arguments.collection, ids)
+        for step in services.index.build(LOCAL_OWNER, services.settings):
             terminal.show(step)
         terminal.clear()
     if arguments.json:

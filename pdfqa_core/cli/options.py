@@ -96,7 +96,7 @@ def add_questions(parser: argparse.ArgumentParser, *, conversation: bool = False
 def scope_of(services: Services, arguments: argparse.Namespace) -> tuple[str, ...]:
     """Return the documents and collections that the call names. Raises UsageError for an unknown one."""
     documents = services.documents.document_ids(LOCAL_OWNER, arguments.document)
-    return (*documents, *services.collections.ids(LOCAL_OWNER, arguments.collection))
+    return (*documents, *services.documents.collections.ids(LOCAL_OWNER, arguments.collection))
 
 
 def add_settings(parser: argparse.ArgumentParser, *sections: str) -> None:

@@ -14,8 +14,8 @@ from pdfqa_core.cli.ingest import add_password, password_of
 from pdfqa_core.cli.options import add_common, add_settings, settings_of
 from pdfqa_core.errors import DocumentError, UsageError
 from pdfqa_core.extraction.process.properties import read_properties
-from pdfqa_core.services.documents import read_pdf
 from pdfqa_core.services.overview import Overview, overview
+from pdfqa_core.services.readings import read_pdf
 from pdfqa_core.types import Document
 
 

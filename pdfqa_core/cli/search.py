@@ -30,14 +30,14 @@ def run(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments)
     with Services.open(workspace_of(arguments), settings) as services:
         services.documents.require_documents(LOCAL_OWNER)
-        scope = services.collections.searched(LOCAL_OWNER, scope_of(services, arguments)).document_ids
-        for step in services.indexes.build(LOCAL_OWNER, settings):
+        scope = services.documents.collections.searched(LOCAL_OWNER, scope_of(services, arguments)).document_ids
+        for step in services.index.build(LOCAL_OWNER, settings):
             terminal.show(step)
         terminal.clear()
-        hits = services.indexes.search(
+        hits = services.index.search(
             LOCAL_OWNER, arguments.question, settings, document_ids=scope, pages=arguments.pages
         )
-        documents = {document.id: document for document in services.documents.list(LOCAL_OWNER)}
+        documents = {document.id: document for document in services.documents.kept.list(LOCAL_OWNER)}
     rows = [hit_row(hit, documents) for hit in hits]
     if arguments.json:
         print(json.dumps({"hits": rows}, ensure_ascii=False))

@@ -66,7 +66,7 @@ def serve(workspace: Path, settings: Settings) -> None:
     os.environ["GRADIO_TEMP_DIR"] = str(downloads.uploads())
     try:
         with _until_told() as told, Services.open(workspace, settings) as services:
-            _check_open(settings.server, password, accounts=services.accounts.any())
+            _check_open(settings.server, password, accounts=services.people.accounts.kept.any())
             page = build_page(services)
             address = launch(page, services, password=password)
             print(f"PDFQA is open at {address}  (Ctrl-C ends it)", flush=True)

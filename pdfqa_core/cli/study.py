@@ -24,7 +24,7 @@ from pdfqa_core.protocols.conversations import Plan, Roster, step_words
 from pdfqa_core.protocols.judging import score_by_judge
 from pdfqa_core.protocols.rating_tables import ANSWER_FIELDS, FIELDS, Columns
 from pdfqa_core.protocols.study_definition import PRESETS
-from pdfqa_core.protocols.study_items import STRATA
+from pdfqa_core.protocols.study_items import STRATA, Source
 from pdfqa_core.protocols.study_measures import (
     OWN,
     CriterionAgreement,
@@ -37,7 +37,6 @@ from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.services.accounts import entrance
 from pdfqa_core.services.mahueval import Overlap, first_questions
 from pdfqa_core.services.study_reports import MEASURE_FORMS, REPORTS
-from pdfqa_core.services.study_setup import Source
 from pdfqa_core.study_types import Role, Study
 from pdfqa_core.types import Turn
 
@@ -154,7 +153,7 @@ def run_export(arguments: argparse.Namespace) -> int:
     """Write a study into a ZIP."""
     with Services.open(workspace_of(arguments), settings_of(arguments)) as services:
         study = study_named(services.studies.list(LOCAL_OWNER), arguments.study)
-        file = services.study_files.file(LOCAL_OWNER, study.id, None)
+        file = services.studies.files.file(LOCAL_OWNER, study.id, None)
     write_file(arguments.output, file.data)
     _told(
         arguments, {"file": str(arguments.output), "ratings": file.rows}, f"{file.rows} ratings in {arguments.output}"
@@ -168,11 +167,11 @@ def run_import(arguments: argparse.Namespace) -> int:
     packed = begins(path, b"PK")
     with Services.open(workspace_of(arguments), settings_of(arguments)) as services:
         if packed:
-            study = services.study_files.take_in(LOCAL_OWNER, path, path.name, arguments.name)
+            study = services.studies.files.take_in(LOCAL_OWNER, path, path.name, arguments.name)
         else:
             name, data = arguments.name or path.stem, read_file(path)
             with in_file(path.name):
-                study = services.study_files.of_table(LOCAL_OWNER, data, name, _columns(arguments, ANSWER_FIELDS))
+                study = services.studies.files.of_table(LOCAL_OWNER, data, name, _columns(arguments, ANSWER_FIELDS))
         ratings = len(services.studies.rated(LOCAL_OWNER, study.id).ratings)
     words = f"{study.name}: {len(study.turn_ids)} answers, {ratings} ratings"
     _told(arguments, {"study": study.name, "answers": len(study.turn_ids), "ratings": ratings}, words)
@@ -185,7 +184,7 @@ def run_add(arguments: argparse.Namespace) -> int:
     with Services.open(workspace_of(arguments), settings_of(arguments)) as services:
         study = study_named(services.studies.list(LOCAL_OWNER), arguments.study)
         with in_file(arguments.file.name):
-            count = services.study_files.add_ratings(LOCAL_OWNER, study.id, data, columns, arguments.sign_in)
+            count = services.studies.files.add_ratings(LOCAL_OWNER, study.id, data, columns, arguments.sign_in)
     _told(arguments, {"study": study.name, "ratings": count}, f"{count} ratings saved in {study.name}")
     return 0
 
@@ -259,9 +258,7 @@ def run_make(arguments: argparse.Namespace) -> int:
         tuple(arguments.predictions), arguments.gold, arguments.table, arguments.n, arguments.seed, arguments.by
     )
     with Services.open(workspace_of(arguments), settings_of(arguments)) as services:
-        study = services.study_setup.of_files(
-            LOCAL_OWNER, arguments.name, source, arguments.preset, arguments.annotators
-        )
+        study = services.studies.of_files(LOCAL_OWNER, arguments.name, source, arguments.preset, arguments.annotators)
         names = services.studies.names(LOCAL_OWNER, study.id)
     if arguments.json:
         print(json.dumps({"study": study.name, "items": len(study.turn_ids), "annotators": names}, ensure_ascii=False))
@@ -314,11 +311,13 @@ def run_measures(arguments: argparse.Namespace) -> int:
         study = study_named(services.studies.list(LOCAL_OWNER), arguments.study)
         scores, talks = _scores(arguments.scores) if arguments.scores else ({}, {})
         if arguments.gold:
-            turns = services.study_reports.answers(LOCAL_OWNER, study.id, None)
+            turns = services.studies.reports.answers(LOCAL_OWNER, study.id, None)
             scores |= _against_gold(arguments, services, turns)
-        found = services.study_reports.measures(LOCAL_OWNER, study.id, None, scores, talks)
+        found = services.studies.reports.measures(LOCAL_OWNER, study.id, None, scores, talks)
         if kind:
-            return give(arguments, services.study_reports.measures_file(LOCAL_OWNER, study.id, found, kind).data, kind)
+            return give(
+                arguments, services.studies.reports.measures_file(LOCAL_OWNER, study.id, found, kind).data, kind
+            )
     print(json.dumps({"study": study.name, **plain(found)}, ensure_ascii=False) if arguments.json else _text(found))
     return 0
 
@@ -383,7 +382,7 @@ def run_people(arguments: argparse.Namespace) -> int:
     password = ""
     with Services.open(workspace_of(arguments), settings_of(arguments)) as services:
         study = study_named(services.studies.list(LOCAL_OWNER), arguments.study)
-        people, where = services.invitations, (LOCAL_OWNER, study.id, arguments.name)
+        people, where = services.people.invitations, (LOCAL_OWNER, study.id, arguments.name)
         if not arguments.name:
             if arguments.renew or arguments.password or arguments.withdraw or arguments.viewer:
                 raise UsageError("Nobody is named.", "Write the name behind “invite”.")
@@ -476,7 +475,7 @@ def run_begin(arguments: argparse.Namespace) -> int:
             questions,
             services.documents.document_ids(LOCAL_OWNER, arguments.document),
         )
-        study = services.mahueval.begin(LOCAL_OWNER, arguments.name, plan)
+        study = services.evaluation.mahueval.begin(LOCAL_OWNER, arguments.name, plan)
     print(json.dumps({"study": study.name}) if arguments.json else f"{study.name}: begin on the Annotate tab.")
     return 0
 
@@ -485,11 +484,11 @@ def run_roster(arguments: argparse.Namespace) -> int:
     """Print the roster, and the agreement over what overlaps so far once everybody has finished."""
     with Services.open(workspace_of(arguments), settings_of(arguments)) as services:
         study = study_named(services.studies.list(LOCAL_OWNER), arguments.study)
-        roster = services.mahueval.roster(LOCAL_OWNER, study.id)
+        roster = services.evaluation.mahueval.roster(LOCAL_OWNER, study.id)
         if roster is None:
             raise UsageError(f"“{study.name}” follows no protocol.", "Begin one: pdfqa study begin.")
         try:
-            overlap = services.mahueval.overlap(LOCAL_OWNER, study.id, None) if roster.pairs() else None
+            overlap = services.evaluation.mahueval.overlap(LOCAL_OWNER, study.id, None) if roster.pairs() else None
         except PdfQAError:
             overlap = None
     if arguments.json:
@@ -595,13 +594,13 @@ def run(arguments: argparse.Namespace) -> int:
     with Services.open(workspace_of(arguments), settings_of(arguments)) as services:
         study = study_named(services.studies.list(LOCAL_OWNER), arguments.study)
         if kind:
-            data = services.study_reports.file(LOCAL_OWNER, study.id, report, kind, None).data
+            data = services.studies.reports.file(LOCAL_OWNER, study.id, report, kind, None).data
             return give(arguments, data, kind)
         if report == "results":
-            rows = services.study_reports.results(LOCAL_OWNER, study.id, None)
+            rows = services.studies.reports.results(LOCAL_OWNER, study.id, None)
             found, text = [{**plain(row), **plain(row.summary)} for row in rows], results_text(rows)
         else:
-            criteria = services.study_reports.agreement(LOCAL_OWNER, study.id, None)
+            criteria = services.studies.reports.agreement(LOCAL_OWNER, study.id, None)
             found, text = plain(criteria), _agreement(criteria)
     print(json.dumps({"study": study.name, report: found}, ensure_ascii=False) if arguments.json else text)
     return 0

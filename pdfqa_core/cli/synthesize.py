@@ -44,7 +44,7 @@ def review(services: Services) -> int:
 
     The end of the input ends it, too. Back returns to the question before, whatever was decided about it.
     """
-    waiting = services.synthesis.list(LOCAL_OWNER, [Outcome.NEW])
+    waiting = services.training.synthesis.kept.list(LOCAL_OWNER, [Outcome.NEW])
     names = services.documents.filenames(LOCAL_OWNER)
     decided: dict[str, Outcome] = {}
     place = 0
@@ -63,10 +63,10 @@ def review(services: Services) -> int:
             text = _typed("question: ").strip()
             if not text:
                 continue
-            services.synthesis.decide(LOCAL_OWNER, one.id, Outcome.ACCEPTED, text)
+            services.training.synthesis.kept.decide(LOCAL_OWNER, one.id, Outcome.ACCEPTED, text)
             decided[one.id] = Outcome.ACCEPTED
         elif letter in KEYS:
-            services.synthesis.decide(LOCAL_OWNER, one.id, KEYS[letter])
+            services.training.synthesis.kept.decide(LOCAL_OWNER, one.id, KEYS[letter])
             decided[one.id] = KEYS[letter]
         elif letter != "s":
             continue
@@ -200,7 +200,7 @@ def _made(
     made: list[SyntheticQuestion] = []
     result: SynthesisResult | None = None
     with stopping(services):
-        for event in services.synthesis.make(LOCAL_OWNER, plan, settings):
+        for event in services.training.synthesis.make(LOCAL_OWNER, plan, settings):
             if isinstance(event, Progress):
                 terminal.show(event)
             elif isinstance(event, Made):
@@ -216,7 +216,7 @@ def _made(
 
 def _plan(services: Services, arguments: argparse.Namespace, settings: Settings) -> SynthesisPlan:
     examples = _examples(services, arguments)
-    scope = services.collections.searched(LOCAL_OWNER, scope_of(services, arguments)).document_ids
+    scope = services.documents.collections.searched(LOCAL_OWNER, scope_of(services, arguments)).document_ids
     return SynthesisPlan(
         arguments.kind, arguments.passages, arguments.questions, settings.llm.seed, examples, tuple(scope)
     )
@@ -232,7 +232,7 @@ def _examples(services: Services, arguments: argparse.Namespace) -> tuple[Exampl
     if k is not None and not 1 <= k <= MOST_EXAMPLES:
         raise UsageError(f"--shots is {k}.", f"Give a number from 1 to {MOST_EXAMPLES}.")
     if file is None:
-        return services.synthesis.examples(LOCAL_OWNER, k or USUAL_EXAMPLES)
+        return services.training.synthesis.examples(LOCAL_OWNER, k or USUAL_EXAMPLES)
     pairs = read_pairs(file)
     if k is not None and k > len(pairs):
         raise UsageError(
@@ -244,11 +244,11 @@ def _examples(services: Services, arguments: argparse.Namespace) -> tuple[Exampl
 def _write(services: Services, arguments: argparse.Namespace, outcomes: tuple[Outcome, ...]) -> int:
     """Write the questions; return how many."""
     if arguments.format == "beir":
-        files, count = services.synthesis.beir_files(LOCAL_OWNER, outcomes, settings_of(arguments))
+        files, count = services.training.synthesis.beir_files(LOCAL_OWNER, outcomes, settings_of(arguments))
         for name, data in files.items():
             write_file(arguments.output / name, data)
         return count
-    data, count = services.synthesis.questions_file(LOCAL_OWNER, outcomes)
+    data, count = services.training.synthesis.questions_file(LOCAL_OWNER, outcomes)
     write_file(arguments.output, data)
     return count
 

@@ -30,7 +30,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 def run_add(arguments: argparse.Namespace) -> int:
     """Make a token and print it."""
     with Services.open(workspace_of(arguments), settings_of(arguments)) as services:
-        token = services.tokens.add(arguments.name)
+        token = services.people.tokens.add(arguments.name)
     if arguments.json:
         print(json.dumps({"name": arguments.name, "token": token}, ensure_ascii=False))
     else:
@@ -41,7 +41,7 @@ def run_add(arguments: argparse.Namespace) -> int:
 def run_list(arguments: argparse.Namespace) -> int:
     """Print the name of each token, when it was made and when it was used last."""
     with Services.open(workspace_of(arguments), settings_of(arguments)) as services:
-        known = services.tokens.list()
+        known = services.people.tokens.kept.list()
     rows = [
         {
             "name": one.name,
@@ -63,6 +63,6 @@ def run_list(arguments: argparse.Namespace) -> int:
 def run_remove(arguments: argparse.Namespace) -> int:
     """Remove a token."""
     with Services.open(workspace_of(arguments), settings_of(arguments)) as services:
-        services.tokens.remove(arguments.name)
+        services.people.tokens.kept.remove(arguments.name)
     print(json.dumps({"removed": arguments.name}) if arguments.json else f"Removed the token {arguments.name}.")
     return 0

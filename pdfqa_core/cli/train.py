@@ -147,7 +147,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _plan(services: Services, arguments: argparse.Namespace, settings: Settings) -> TrainingPlan:
-    scope = services.collections.searched(LOCAL_OWNER, scope_of(services, arguments)).document_ids
+    scope = services.documents.collections.searched(LOCAL_OWNER, scope_of(services, arguments)).document_ids
     numbers = {name: getattr(arguments, option.replace("-", "_")) for option, (name, _, _) in _NUMBERS.items()}
     return TrainingPlan(
         arguments.kind,

@@ -51,6 +51,15 @@ FORMATS = {**frames.FORMATS, "jsonl": "jsonl", "wide": "wide.csv"}  # by name: h
 
 
 @dataclass(frozen=True, slots=True)
+class RatingsFile:
+    """Ratings as a file: its name, its content, and how many ratings it holds."""
+
+    name: str
+    data: bytes
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
 class RatingRow:
     """A rating with everything needed to understand it on its own; the fields are the columns, in this order.
 

@@ -8,6 +8,7 @@ takes. Items are matched by id, else by the question's words, else by their orde
 from __future__ import annotations
 
 import random
+import re
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from pdfqa_core.csv_format import read_csv
-from pdfqa_core.errors import UsageError, first_of
+from pdfqa_core.errors import UsageError, first_of, in_file
 from pdfqa_core.extraction.process.outside import read_file
 from pdfqa_core.json_codec import parse_json
 from pdfqa_core.protocols.gold import GoldPlace, GoldQuestion, read_gold
@@ -161,6 +162,38 @@ def read_item_table(data: bytes) -> tuple[GeneratedItem, ...]:
     if not found:
         raise UsageError("The table has a header but no rows.", "Add one row per answer.")
     return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where items come from: files of generated answers beside a file of gold answers, or one table.
+
+    `n` items are drawn with `seed` (0: all), the same for all annotators, each stratum of `by` giving its share.
+    """
+
+    predictions: tuple[Path, ...] = ()
+    gold: Path | None = None
+    table: Path | None = None
+    n: int = 0
+    seed: int = 0
+    by: str = ""
+
+    def items(self) -> tuple[GeneratedItem, ...]:
+        """Return all items there are. Raises UsageError that names file and row."""
+        if self.table is not None:
+            with in_file(self.table.name):
+                return read_item_table(read_file(self.table))
+        if not self.predictions or self.gold is None:
+            raise UsageError("Generated answers need gold answers beside them.", "Choose both files, or a table.")
+        return generated_and_gold(self.predictions, self.gold)
+
+
+_PARTED = re.compile(r"[,;\n]")
+
+
+def listed_names(text: str) -> tuple[str, ...]:
+    """Return the names in a text, parted by commas, semicolons or lines, each once."""
+    return tuple(dict.fromkeys(" ".join(name.split()) for name in _PARTED.split(text) if name.strip()))
 
 
 def draw(items: Sequence[GeneratedItem], n: int, seed: int, by: str = "") -> tuple[GeneratedItem, ...]:

@@ -6,7 +6,8 @@ The clean text of an answer holds no markers; `Citation.end` is the place after 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from pdfqa_core.reading.matching import quotes
 from pdfqa_core.text import addresses
@@ -19,6 +20,9 @@ _MARKER = re.compile(
     r"|(?:^|(?<=[.!?]\s)|(?<=\n))(?:the\s+)?passage\s+\d{1,2}\s*:\s+",
     re.IGNORECASE,
 )
+
+
+IN_NONE = "stands in none of the passages"
 
 
 def strip_markers(text: str) -> str:
@@ -40,6 +44,18 @@ def foreign_addresses(answer: Answer, questions: Sequence[str]) -> Iterator[tupl
     for address in dict.fromkeys(answer.text[start:end] for start, end in addresses(answer.text)):
         if _unbroken(address) not in asked:
             yield address, next((span for hit in answer.hits if (span := _place(address, hit)) is not None), None)
+
+
+def with_sources(answer: Answer, questions: Sequence[str], names: Mapping[str, str]) -> Answer:
+    """Return an answer that says of each address which nobody asked with where it comes from; `names` are of files.
+
+    A PDF can name any address and have it named: whoever reads it must know that neither they nor the program did.
+    """
+    notes = []
+    for address, span in foreign_addresses(answer, questions):
+        source = f"comes from {names.get(span.document_id, 'a document')}, p. {span.page}" if span else IN_NONE
+        notes.append(f"“{address}” {source}; where it leads was not checked.")
+    return replace(answer, notes=(*answer.notes, *notes)) if notes else answer
 
 
 def _place(address: str, hit: Hit) -> Span | None:

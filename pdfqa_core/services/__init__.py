@@ -1,6 +1,7 @@
 """The one place that builds concrete objects from Settings, and what the page and the command line call.
 
-`Services` holds the parts, which stand side by side and get their collaborators in the constructor.
+`Services` holds eight services, each on those before it, and the models. Parts of a service are its attributes, and so
+is what it keeps in the database (`kept`).
 """
 
 from __future__ import annotations
@@ -15,40 +16,22 @@ from typing import Self
 from pdfqa_core.extraction.process.limits import OWNERS, of_visitors
 from pdfqa_core.extraction.process.outside import hold_to
 from pdfqa_core.models import Models
-from pdfqa_core.programs import is_gone
 from pdfqa_core.services import recipes
-from pdfqa_core.services.accounts import AccountService, InvitationService, TokenService
-from pdfqa_core.services.answers import Answering, AnswerService
-from pdfqa_core.services.collections import CollectionService
-from pdfqa_core.services.conversation_files import ConversationFileService
-from pdfqa_core.services.documents import SAMPLE, Claim, DocumentService
+from pdfqa_core.services.accounts import People
+from pdfqa_core.services.answers import ANSWER, AnswerService
+from pdfqa_core.services.documents import SAMPLE, DocumentService
 from pdfqa_core.services.evaluation import EvaluationService
-from pdfqa_core.services.finding import FindService, MissedPassages
-from pdfqa_core.services.folders import FolderService
-from pdfqa_core.services.housekeeping import Housekeeping, VisitorService, give_back
 from pdfqa_core.services.indexes import LOCAL_OWNER, IndexService
-from pdfqa_core.services.mahueval import MaHuEval
-from pdfqa_core.services.overview import OverviewService, SummaryService
-from pdfqa_core.services.pages import PageOcr, PageService, PageView, Picture
-from pdfqa_core.services.preparation import Preparation, Preparing
-from pdfqa_core.services.reading_jobs import Batch, ReadingJobs
-from pdfqa_core.services.room import Room
-from pdfqa_core.services.run_export import RunCopies, RunsTogether, RunStudies
-from pdfqa_core.services.run_systems import Remembering
-from pdfqa_core.services.running import Running
-from pdfqa_core.services.runs import RunProgress, RunRequest, RunService
-from pdfqa_core.services.secret_words import Passwords, Tries
-from pdfqa_core.services.studies import Rosters, StudyService
-from pdfqa_core.services.study_files import StudyFiles, StudyPages
-from pdfqa_core.services.study_reports import AdjudicationService, StudyReports
-from pdfqa_core.services.study_setup import StudySetup
-from pdfqa_core.services.suggestions import FirstQuestions, FollowUpService
-from pdfqa_core.services.synthesis import SynthesisService
-from pdfqa_core.services.tasks import Processes, Tasks, Workers
-from pdfqa_core.services.train_jobs import TrainJobs
-from pdfqa_core.services.training import LeakageCheck, TrainingService
-from pdfqa_core.services.under_way import Meters, Written
-from pdfqa_core.services.versions import NewerVersionService, Notice
+from pdfqa_core.services.overview import SUMMARY
+from pdfqa_core.services.pages import PageView, Picture
+from pdfqa_core.services.preparation import Preparing
+from pdfqa_core.services.reading_jobs import Batch
+from pdfqa_core.services.readings import Claim
+from pdfqa_core.services.runs import RunRequest
+from pdfqa_core.services.studies import StudyService
+from pdfqa_core.services.tasks import Job, Tasks, job_name
+from pdfqa_core.services.training import TrainingService
+from pdfqa_core.services.versions import Notice
 from pdfqa_core.settings import Settings
 from pdfqa_core.storage import (
     Collection,
@@ -60,16 +43,13 @@ from pdfqa_core.storage import (
     Summary,
     SyntheticQuestion,
 )
-from pdfqa_core.storage.conversations import Conversations
 from pdfqa_core.storage.files import FOLDERS, open_to_others
-from pdfqa_core.storage.work import Work
-from pdfqa_core.types import Document
 from pdfqa_core.whole_files import remove_left_over
 
 __all__ = [
-    "LOCAL_OWNER", "SAMPLE", "Batch", "Claim", "Collection", "ConversationSummary", "Notice", "Outcome", "PageView",
-    "Picture", "Preparing", "Reading", "RunRequest", "Services", "StudyTurn", "Summary", "SyntheticQuestion", "Written",
-    "open_to_others",
+    "ANSWER", "LOCAL_OWNER", "SAMPLE", "SUMMARY", "Batch", "Claim", "Collection", "ConversationSummary", "Job",
+    "Notice", "Outcome", "PageView", "Picture", "Preparing", "Reading", "RunRequest", "Services", "StudyTurn",
+    "Summary", "SyntheticQuestion", "job_name", "open_to_others",
 ]  # fmt: skip
 
 
@@ -78,53 +58,15 @@ class Services:
     """Everything the program can do, for one workspace. Close it when done."""
 
     workspace: Path
+    models: Models
     tasks: Tasks
     documents: DocumentService
-    collections: CollectionService
-    versions: NewerVersionService
-    folders: FolderService
-    finding: FindService
-    jobs: ReadingJobs
-    pages: PageService
-    indexes: IndexService
-    preparation: Preparation
-    models: Models
+    index: IndexService
     answers: AnswerService
-    answering: Answering
-    follow_ups: FollowUpService
-    first_questions: FirstQuestions
-    overviews: OverviewService
-    summaries: SummaryService
-    page_ocr: PageOcr
-    conversations: Conversations
-    conversation_files: ConversationFileService
     studies: StudyService
-    study_setup: StudySetup
-    study_pages: StudyPages
-    adjudication: AdjudicationService
-    study_reports: StudyReports
-    study_files: StudyFiles
-    invitations: InvitationService
-    mahueval: MaHuEval
-    missed: MissedPassages
-    evaluation: EvaluationService
-    runs: RunService
-    run_copies: RunCopies
-    runs_together: RunsTogether
-    run_studies: RunStudies
-    run_progress: RunProgress
-    running: Running
-    synthesis: SynthesisService
     training: TrainingService
-    train_jobs: TrainJobs
-    visitors: VisitorService
-    accounts: AccountService
-    tokens: TokenService
-    tries: Tries
-    meters: Meters
-    housekeeping: Housekeeping
-    workers: Workers
-    processes: Processes
+    evaluation: EvaluationService
+    people: People
     _opened_with: Settings
     _store: Store
 
@@ -135,144 +77,44 @@ class Services:
         Raises StorageError, and UsageError if the settings name a strategy that does not exist.
         """
         recipes.check(settings)
-        hold_to(of_visitors(settings.server.visitor_mb) if settings.server.demo else OWNERS)
+        demo = settings.server.demo
+        hold_to(of_visitors(settings.server.visitor_mb) if demo else OWNERS)
         store = Store.open(workspace, os.environ.get("PDFQA_DATABASE_URL", ""))
-        tasks, passwords = Tasks(), Passwords()
         models = models or Models.open(workspace, settings)
         remove_left_over(*(workspace / name for name in FOLDERS), *models.files.folders)
         remove_left_over(workspace, below=False)
-        room = Room(store, settings.server)
-        workers = Workers(Work(store.database, is_gone))
-        documents = DocumentService(store, settings, passwords, tasks, room, models.cluster)
-        collections, versions = CollectionService(store), NewerVersionService(store, documents)
-        finding = FindService(store, documents)
-        indexes = IndexService(workspace, documents, models.encoders, tasks)
-        preparation = Preparation(indexes)
-        documents.when_removed(preparation.forget)
-        pages = PageService(documents, settings, passwords)
-        studies = StudyService(store.studies, store.conversations, rosters=Rosters(store.protocols))
-        study_pages = StudyPages(store.study_changes, pages)
-        documents.while_whole(study_pages.before_removal)
-        answers = AnswerService(store, documents, collections, indexes, preparation, models.language, tasks)
-
-        overviews = OverviewService(documents)
-        first_questions = FirstQuestions(documents, indexes, store.synthetic_questions)
-
-        def answering_with(own: Remembering) -> AnswerService:
-            return AnswerService(store, documents, collections, indexes, preparation, own.language, tasks, own)
-
-        leakage = LeakageCheck(models.files, store.synthetic_questions)
-        runs = RunService(
-            workspace, store.runs, documents, indexes, answering_with, models, leakage, tasks, workers, settings
+        tasks = Tasks(store)
+        documents = DocumentService(store, settings, tasks, models.cluster)
+        index = IndexService(store, settings, documents, models.encoders, tasks)
+        answers = AnswerService(store, documents, index, models.language, tasks)
+        studies = StudyService(store, documents)
+        training = TrainingService(store, documents, index, models, tasks, demo=demo)
+        evaluation = EvaluationService(
+            store, settings, documents, index, answers, studies, models, training.leakage, tasks
         )
-
-        visitors = VisitorService(
-            store.owners,
-            indexes,
-            preparation,
-            finding,
-            runs,
-            passwords,
-            room,
-            settings.server,
-            [
-                overviews.kept.forget_owners,
-                first_questions.kept.forget_owners,
-                lambda _: answers.forget_texts(),
-                lambda _: pages.forget_gone(),
-            ],
+        people = People(store, demo=demo)
+        opened = cls(
+            workspace,
+            models,
+            tasks,
+            documents,
+            index,
+            answers,
+            studies,
+            training,
+            evaluation,
+            people,
+            settings,
+            store,
         )
-
-        synthesis = SynthesisService(store.synthetic_questions, documents, indexes, models, tasks)
-        training = TrainingService(workspace / "training", store.synthetic_questions, indexes, models, tasks)
-
-        def finished(owner: str, document: Document) -> None:
-            preparation.want(owner, settings, [document.id])
-            finding.take(owner, document)
-            versions.look(owner, document)
-
-        jobs = ReadingJobs(workspace / "incoming", documents, tasks, workers, finished)
-        setup, together = StudySetup(store.studies, store.study_changes, studies, documents), RunsTogether(store.runs)
-        answering = Answering(answers, store.conversations, tasks)
-
-        def work() -> dict[str, float]:
-            served, waiting = models.language.calls
-            return {
-                "answers": answering.count,
-                "model calls": served,
-                "model calls waiting": waiting,
-                "files to read": jobs.left,
-            }
-
-        meters = Meters(work, store.documents.counts)
-        answers.when_answered(meters.answered, meters.failed)
-        return cls(
-            workspace=workspace,
-            tasks=tasks,
-            documents=documents,
-            collections=collections,
-            versions=versions,
-            folders=FolderService(store, documents, collections),
-            finding=finding,
-            jobs=jobs,
-            pages=pages,
-            indexes=indexes,
-            preparation=preparation,
-            models=models,
-            answers=answers,
-            answering=answering,
-            follow_ups=FollowUpService(documents, indexes),
-            first_questions=first_questions,
-            overviews=overviews,
-            summaries=SummaryService(store.summaries, documents, answers, preparation, tasks),
-            page_ocr=PageOcr(store.documents, documents, settings, passwords, tasks, models.cluster),
-            conversations=store.conversations,
-            conversation_files=ConversationFileService(store.conversations, documents, collections, pages),
-            studies=studies,
-            study_setup=setup,
-            study_pages=study_pages,
-            adjudication=AdjudicationService(studies, store.study_changes),
-            study_reports=StudyReports(studies),
-            study_files=StudyFiles(store.studies, studies),
-            invitations=InvitationService(store.invitations, store.studies),
-            missed=MissedPassages(store.studies, studies, documents, indexes),
-            mahueval=MaHuEval(store.protocols, store.studies, store.conversations, studies, answers),
-            evaluation=EvaluationService(
-                store.evaluations,
-                documents,
-                indexes,
-                answers,
-                models.encoders,
-                leakage,
-                tasks,
-            ),
-            runs=runs,
-            run_copies=RunCopies(workspace, store.runs),
-            running=Running(runs, workers, demo=settings.server.demo),
-            runs_together=together,
-            run_studies=RunStudies(runs, together, setup, documents.filenames),
-            run_progress=RunProgress(runs),
-            synthesis=synthesis,
-            training=training,
-            train_jobs=TrainJobs(synthesis, training, tasks, demo=settings.server.demo),
-            visitors=visitors,
-            accounts=AccountService(store.accounts),
-            tokens=TokenService(store.tokens, demo=settings.server.demo),
-            tries=Tries(),
-            meters=meters,
-            housekeeping=Housekeeping(
-                visitors.purge,
-                finding.tidy,
-                indexes.files.tidy,
-                runs.forget_replies,
-                store.database.empty_log,
-                last=give_back,
-            ),
-            workers=workers,
-            processes=Processes(workers),
-            _opened_with=settings,
-            _store=store,
-        )
+        tasks.housekeeping.chores += [
+            opened.purge,
+            index.finding.tidy,
+            index.files.tidy,
+            evaluation.runs.forget_replies,
+            store.database.empty_log,
+        ]
+        return opened
 
     @property
     def settings(self) -> Settings:
@@ -281,6 +123,23 @@ class Services:
         if encoder is not None and encoder != opened.retrieval.embedding_model:
             opened = opened.changed("retrieval", embedding_model=encoder)
         return opened.model_copy(update={"llm": self.models.language.settings})
+
+    def purge(self) -> tuple[str, ...]:
+        """Remove the data of demo visitors who were not seen for the time the settings give; return who went."""
+        server = self._opened_with.server
+        if not server.demo:
+            return ()
+        with self.evaluation.runs.removing():
+            gone = self._store.owners.purge(server.visitor_hours, keep=(LOCAL_OWNER,))
+        self.documents.passwords.forget_owners(gone)
+        self.documents.room.forget(gone)
+        for owner in gone:
+            self.index.remove_owner(owner)
+        if gone:
+            self.index.finding.tidy()
+            self.answers.forget_owners(gone)
+            self.documents.pages.renderer.forget_gone()
+        return gone
 
     @property
     def shared(self) -> bool:
@@ -293,22 +152,11 @@ class Services:
 
     def close(self) -> None:
         """Stop what runs, end the child processes and close the database."""
-        self.housekeeping.close()
-        self.processes.close()
-        self.meters.close()
-        self.jobs.let_go()
-        self.tasks.stop_all()
-        self.answering.close()
-        self.running.close()
-        self.train_jobs.close()
-        self.runs.close()
-        self.summaries.close()
-        self.jobs.close()
-        self.workers.close()
-        self.preparation.close()
+        self.tasks.close()
+        self.evaluation.runs.close()
         self.models.close()
-        self.pages.close()
-        self.finding.close()
+        self.documents.pages.renderer.close()
+        self.index.finding.close()
         self._store.close()
 
     def __enter__(self) -> Self:

@@ -18,6 +18,8 @@ from enum import StrEnum
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.services import secret_words
 from pdfqa_core.services.indexes import LOCAL_OWNER
+from pdfqa_core.services.secret_words import Tries
+from pdfqa_core.storage import Store
 from pdfqa_core.storage.accounts import Accounts, StoredAccount, StoredInvitation, Tokens
 from pdfqa_core.storage.invitations import Invitations
 from pdfqa_core.storage.records import LINK_USED, SEAT, ApiToken, Invitation, Seat
@@ -30,7 +32,7 @@ from pdfqa_core.study_types import Role
 PREFIX = "pdfqa_"  # by it people and scanners of published secrets know what it is
 _BYTES = 32
 _NOTED_EVERY = timedelta(minutes=1)
-UNKNOWN = UsageError("This token is not valid.", "Make one with: pdfqa tokens add NAME")
+UNKNOWN = ("This token is not valid.", "Make one with: pdfqa tokens add NAME")
 _log = logging.getLogger(__name__)
 
 
@@ -40,29 +42,21 @@ class TokenService:
     A token is 32 random bytes, so that its SHA-256 says nothing about it.
     """
 
-    def __init__(self, tokens: Tokens, *, demo: bool) -> None:
-        self._tokens = tokens
+    def __init__(self, kept: Tokens, *, demo: bool) -> None:
+        self.kept = kept
         self._demo = demo
 
     def add(self, name: str) -> str:
         """Make a token and return it; it is not kept and cannot be shown again. Raises UsageError (the name)."""
         token = PREFIX + secrets.token_urlsafe(_BYTES)
-        self._tokens.add(LOCAL_OWNER, name, _hash(token))
+        self.kept.add(LOCAL_OWNER, name, _hash(token))
         return token
-
-    def list(self) -> tuple[ApiToken, ...]:
-        """Return the tokens, the oldest first."""
-        return self._tokens.list()
-
-    def remove(self, name: str) -> None:
-        """Remove a token, which from now on lets nobody in. Raises UsageError if there is none of this name."""
-        self._tokens.remove(name)
 
     def of(self, token: str) -> ApiToken:
         """Return what is known of a token. Raises UsageError where it is not valid."""
-        found = self._tokens.of_hash(_hash(token)) if token.startswith(PREFIX) else None
+        found = self.kept.of_hash(_hash(token)) if token.startswith(PREFIX) else None
         if found is None:
-            raise UNKNOWN
+            raise UsageError(*UNKNOWN)
         self._note(found)
         return found
 
@@ -73,13 +67,9 @@ class TokenService:
     def _note(self, token: ApiToken) -> None:
         if token.used_at is None or datetime.now(UTC) - token.used_at > _NOTED_EVERY:
             try:
-                self._tokens.used(token.id)
+                self.kept.used(token.id)
             except PdfQAError as error:  # it is no reason to let nobody in
                 _log.warning("the use of a token is not noted: %s", error)
-
-
-def _hash(token: str) -> str:
-    return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -120,15 +110,15 @@ class InvitationService:
     The methods that take an `owner` raise UsageError where the study is not theirs. All raise StorageError.
     """
 
-    def __init__(self, invitations: Invitations, studies: Studies) -> None:
-        self._invitations = invitations
+    def __init__(self, kept: Invitations, studies: Studies) -> None:
+        self.kept = kept
         self._studies = studies
 
     # ------------------------------------------------------------ for the owner
 
     def list(self, owner: str, study_id: str) -> tuple[Invitation, ...]:
         """Return who is invited to a study, the oldest invitation first."""
-        return self._invitations.list(self._own(owner, study_id))
+        return self.kept.list(self._own(owner, study_id))
 
     def invite(self, owner: str, study_id: str, name: str, role: Role = Role.ANNOTATOR) -> str:
         """Invite somebody and return the query of their link, "?tab=annotate&study=…&invite=…"; it is not kept.
@@ -136,13 +126,13 @@ class InvitationService:
         Raises UsageError if the name is empty, too long, or invited already.
         """
         token = secrets.token_urlsafe(_TOKEN_BYTES)
-        self._invitations.invite(self._own(owner, study_id), name, role, _hash(token))
+        self.kept.invite(self._own(owner, study_id), name, role, _hash(token))
         return _link(study_id, token)
 
     def renew(self, owner: str, study_id: str, name: str) -> str:
         """Return the query of a new link; the old one, and the browser that used it, are let in no more."""
         token = secrets.token_urlsafe(_TOKEN_BYTES)
-        self._invitations.renew(self._own(owner, study_id), name, _hash(token))
+        self.kept.renew(self._own(owner, study_id), name, _hash(token))
         return _link(study_id, token)
 
     def make_password(self, owner: str, study_id: str, name: str) -> str:
@@ -150,12 +140,12 @@ class InvitationService:
         groups, letters = _PASSWORD
         password = "-".join("".join(secrets.choice(_LETTERS) for _ in range(letters)) for _ in range(groups))
         study_id = self._own(owner, study_id)
-        self._invitations.set_password(study_id, name, secret_words.hashed(password))
+        self.kept.set_password(study_id, name, secret_words.hashed(password))
         return password
 
     def withdraw(self, owner: str, study_id: str, name: str) -> None:
         """Take an invitation back: whoever came in by it is let in no more. What they have rated stays."""
-        self._invitations.withdraw(self._own(owner, study_id), name)
+        self.kept.withdraw(self._own(owner, study_id), name)
 
     def _own(self, owner: str, study_id: str) -> str:
         if is_seat(owner):
@@ -167,7 +157,7 @@ class InvitationService:
     def take(self, study_id: str, token: str) -> Entry:
         """Let somebody in by the token of their link, once. Raises UsageError in one sentence where it is not valid."""
         digest, match, used = _hash(token), None, False
-        for one in self._invitations.list(study_id):
+        for one in self.kept.list(study_id):
             match = one if hmac.compare_digest(one.link_hash, digest) else match
             used = used or hmac.compare_digest(one.link_hash, LINK_USED + digest)
         if match is None:
@@ -179,19 +169,19 @@ class InvitationService:
 
         Raises UsageError, the same for an unknown name and a wrong password, in about the same time.
         """
-        known = self._invitations.named(study_id, name)
+        known = self.kept.named(study_id, name)
         if not secret_words.belongs(password, known.password_hash if known else "") or known is None:
             raise UsageError(*WRONG_SEAT)
         return self._let_in(known, by_link=False, refusal=WRONG_SEAT)
 
     def known(self, study_id: str, name: str, marks: str) -> str:
         """Return which of a browser's marks says that it has come in by this name's password; empty: none."""
-        invitation = self._invitations.named(study_id, name)
+        invitation = self.kept.named(study_id, name)
         return secret_words.known(marks, invitation.password_hash) if invitation else ""
 
     def marked(self, study_id: str, name: str, marks: str) -> str:
         """Return the marks of a browser that just came in by this name's password: by the next time it is known."""
-        invitation = self._invitations.named(study_id, name)
+        invitation = self.kept.named(study_id, name)
         return secret_words.marked(marks, invitation.password_hash) if invitation else marks
 
     def come_back(self, token: str) -> Entry | None:
@@ -200,24 +190,16 @@ class InvitationService:
         seat = self._studies.seat(owner) if token else None
         return Entry(owner, token, seat) if seat else None
 
-    def seat(self, owner: str) -> Seat | None:
-        """Return what an invited person is let in to; None for any other owner, and where that is over."""
-        return self._studies.seat(owner)
-
-    def studies_of(self, name: str) -> tuple[str, ...]:
-        """Return the ids of the studies that somebody of this name is invited to, the newest invitation first."""
-        return self._invitations.studies_of(name)
-
     def enter_as(self, study_id: str, name: str) -> Entry:
         """Let somebody in whose name is certain: they signed in with an account. Raises UsageError."""
-        known = self._invitations.named(study_id, name)
+        known = self.kept.named(study_id, name)
         if known is None:
             raise UsageError(*OVER)
         return self._let_in(known, by_link=False, refusal=OVER)
 
     def _let_in(self, invitation: Invitation, *, by_link: bool, refusal: tuple[str, str]) -> Entry:
         token = secrets.token_urlsafe(_TOKEN_BYTES)
-        stood = self._invitations.take(invitation, _hash(token), by_link=by_link)
+        stood = self.kept.take(invitation, _hash(token), by_link=by_link)
         entry = self.come_back(token)
         if not stood or entry is None:
             raise UsageError(*refusal)
@@ -274,36 +256,32 @@ class AccountInvitation:
 class AccountService:
     """The accounts of a server. Methods raise StorageError, and UsageError where there is no account of a name."""
 
-    def __init__(self, accounts: Accounts) -> None:
-        self._accounts = accounts
-
-    def any(self) -> bool:
-        """Whether there are accounts: then nobody gets in without one."""
-        return self._accounts.any()
+    def __init__(self, kept: Accounts) -> None:
+        self.kept = kept
 
     def list(self) -> tuple[Account, ...]:
         """Return the accounts by their names."""
-        return tuple(_account(one) for one in self._accounts.list())
+        return tuple(_account(one) for one in self.kept.list())
 
     def add(self, name: str, role: AccountRole, password: str) -> Account:
         """Make an account. Raises UsageError for a name that is taken or a password that is too short."""
-        return Account(self._accounts.add(name, role.value, self._hashed(password)), role)
+        return Account(self.kept.add(name, role.value, self._hashed(password)), role)
 
     def remove(self, name: str) -> None:
         """Remove an account and its invitation; whoever is signed in with it is let in no more."""
         self._check_owner_left(name)
-        if not self._accounts.withdraw(name) or self.named(name) is not None:
-            self._accounts.remove(name)
+        if not self.kept.withdraw(name) or self.named(name) is not None:
+            self.kept.remove(name)
 
     def set_password(self, name: str, password: str) -> None:
         """Give an account another password; whoever is signed in with it has to do so again."""
-        self._accounts.change(name, password_hash=self._hashed(password))
+        self.kept.change(name, password_hash=self._hashed(password))
 
     def set_role(self, name: str, role: AccountRole) -> None:
         """Give an account another role, from the next click on."""
         if role is not AccountRole.OWNER:
             self._check_owner_left(name)
-        self._accounts.change(name, role=role.value)
+        self.kept.change(name, role=role.value)
 
     def _check_owner_left(self, name: str) -> None:
         """Raise UsageError if no owner would be left among several accounts."""
@@ -334,17 +312,17 @@ class AccountService:
                 "Nobody can be invited before there is an owner.", "Make one: pdfqa accounts add NAME --role owner"
             )
         token, ends_at = secrets.token_urlsafe(32), datetime.now(UTC) + INVITED
-        name = self._accounts.invite(name, role.value, _token_hash(token), ends_at)
+        name = self.kept.invite(name, role.value, _hash(token), ends_at)
         found = next(one for one in self.invitations() if one.name == name)
         return found, f"{JOIN}?token={token}"
 
     def invitations(self) -> builtins.list[AccountInvitation]:
         """Return the invitations that wait, by their names."""
-        return [_invitation(one) for one in self._accounts.invitations()]
+        return [_invitation(one) for one in self.kept.invitations()]
 
     def invited(self, token: str) -> AccountInvitation | None:
         """Return whose link this is; None where it was used, has ended, or was taken back."""
-        found = self._accounts.invited(_token_hash(token)) if token else None
+        found = self.kept.invited(_hash(token)) if token else None
         return None if found is None else _invitation(found)
 
     def join(self, token: str, password: str) -> str:
@@ -352,7 +330,7 @@ class AccountService:
 
         Raises UsageError for a password that is too short (the link stays good) and for a link that is no longer good.
         """
-        found = self._accounts.join(_token_hash(token), self._hashed(password)) if self.invited(token) else None
+        found = self.kept.join(_hash(token), self._hashed(password)) if self.invited(token) else None
         if found is None:
             raise UsageError(*NO_LONGER_GOOD)
         return self._let_in(found.name)
@@ -364,38 +342,38 @@ class AccountService:
 
         Raises UsageError, the same for an unknown name and a wrong password, in about the same time.
         """
-        known = self._accounts.named(name[:LONGEST_PASSWORD])
+        known = self.kept.named(name[:LONGEST_PASSWORD])
         if not secret_words.belongs(password, known.password_hash if known else "") or known is None:
             raise UsageError(*WRONG)
         return self._let_in(known.name)
 
     def known(self, name: str, marks: str) -> str:
         """Return which of a browser's marks says that it has signed in as `name` before; empty: none."""
-        account = self._accounts.named(name[:LONGEST_PASSWORD])
+        account = self.kept.named(name[:LONGEST_PASSWORD])
         return secret_words.known(marks, account.password_hash) if account else ""
 
     def marked(self, token: str, marks: str) -> str:
         """Return the marks of a browser that is signed in with this token: by the next time it is known."""
-        account = self._accounts.signed_in(_token_hash(token), IDLE)
+        account = self.kept.signed_in(_hash(token), IDLE)
         return secret_words.marked(marks, account.password_hash) if account else marks
 
     def _let_in(self, name: str) -> str:
         token = secrets.token_urlsafe(32)
-        self._accounts.sign_in(name, _token_hash(token), datetime.now(UTC) + LONGEST)
+        self.kept.sign_in(name, _hash(token), datetime.now(UTC) + LONGEST)
         return token
 
     def signed_in(self, token: str) -> Account | None:
         """Return whose browser sends this token; None where its sign-in ended."""
-        found = self._accounts.signed_in(_token_hash(token), IDLE) if token else None
+        found = self.kept.signed_in(_hash(token), IDLE) if token else None
         return None if found is None else _account(found)
 
     def sign_out(self, token: str) -> None:
         """End a sign-in."""
-        self._accounts.sign_out(_token_hash(token))
+        self.kept.sign_out(_hash(token))
 
     def named(self, name: str) -> Account | None:
         """Return the account of this name, None without one."""
-        found = self._accounts.named(name)
+        found = self.kept.named(name)
         return None if found is None else _account(found)
 
 
@@ -407,5 +385,23 @@ def _account(stored: StoredAccount) -> Account:
     return Account(stored.name, AccountRole(stored.role))
 
 
-def _token_hash(token: str) -> str:
+def _hash(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
+
+
+# ----------------------------------------------------------------------------------------------------
+# Who comes in, and what the page remembers of them.
+
+
+class People:
+    """Accounts, invitations to studies, tokens of programs, wrong tries at all three, and what is kept of each owner.
+
+    An owner is the person at this computer, a visitor of a demo, an account or an invited person.
+    """
+
+    def __init__(self, store: Store, *, demo: bool) -> None:
+        self.accounts = AccountService(store.accounts)
+        self.invitations = InvitationService(store.invitations, store.studies)
+        self.tokens = TokenService(store.tokens, demo=demo)
+        self.tries = Tries()
+        self.owners = store.owners

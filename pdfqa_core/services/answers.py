@@ -6,12 +6,13 @@ import logging
 import threading
 import time
 import uuid
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
+from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 from pdfqa_core.conversation import rewriters
 from pdfqa_core.errors import LockedError, ModelError, PdfQAError, StoppedError, UsageError
@@ -23,7 +24,7 @@ from pdfqa_core.llm.hardware import physical_cores
 from pdfqa_core.models import LanguageModel
 from pdfqa_core.pipeline import ask
 from pdfqa_core.reading import Checker, Meaning, answerability, readers
-from pdfqa_core.reading.citations import foreign_addresses
+from pdfqa_core.reading.citations import with_sources
 from pdfqa_core.reading.evidence import gather
 from pdfqa_core.reading.extractive import best_sentence
 from pdfqa_core.reading.generative import ClosedBookReader
@@ -31,16 +32,14 @@ from pdfqa_core.reading.prompts import FORMS
 from pdfqa_core.reading.summary import SummaryReader, asks_for_summary
 from pdfqa_core.registry import Registry
 from pdfqa_core.retrieval import confidence
-from pdfqa_core.services.collections import CollectionService
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.finding import Hits
 from pdfqa_core.services.indexes import IndexService
-from pdfqa_core.services.preparation import Preparation
-from pdfqa_core.services.tasks import Tasks
-from pdfqa_core.services.under_way import UnderWay, Written
+from pdfqa_core.services.overview import OverviewService
+from pdfqa_core.services.suggestions import Suggestions
+from pdfqa_core.services.tasks import Job, Tasks, job_name
 from pdfqa_core.settings import BY_MODEL, LLMSettings, Settings
 from pdfqa_core.storage import Store
-from pdfqa_core.storage.conversations import Conversations
 from pdfqa_core.text import clean
 from pdfqa_core.types import (
     Answer,
@@ -60,8 +59,6 @@ from pdfqa_core.whole_files import keeping
 
 # ----------------------------------------------------------------------------------------------------
 # A question as it was asked, and its answer in the making.
-
-IN_NONE = "stands in none of the passages"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,18 +131,6 @@ class Draft:
         )
 
 
-def with_sources(answer: Answer, questions: Sequence[str], names: Mapping[str, str]) -> Answer:
-    """Return an answer that says of each address which nobody asked with where it comes from; `names` are of files.
-
-    A PDF can name any address and have it named: whoever reads it must know that neither they nor the program did.
-    """
-    notes = []
-    for address, span in foreign_addresses(answer, questions):
-        source = f"comes from {names.get(span.document_id, 'a document')}, p. {span.page}" if span else IN_NONE
-        notes.append(f"“{address}” {source}; where it leads was not checked.")
-    return replace(answer, notes=(*answer.notes, *notes)) if notes else answer
-
-
 # ----------------------------------------------------------------------------------------------------
 # Questions in conversations, and what is kept of their answers.
 
@@ -153,6 +138,8 @@ Find = Callable[[Query, int], list[Hit]]
 _log = logging.getLogger(__name__)
 KEPT = "The conversation is kept as it was before the question; this answer is not."
 LONGEST_LOCK = 300.0  # seconds that a finished answer waits for a locked database
+ANSWER = "answer"  # the kind of such jobs
+STILL_ANSWERED = ("This conversation is still being answered.", "Wait for the answer, or press Stop.")
 LONGEST_TITLE = 60  # characters of a question that become the title of its conversation
 
 
@@ -181,31 +168,37 @@ class AnswerService:
         self,
         store: Store,
         documents: DocumentService,
-        collections: CollectionService,
         indexes: IndexService,
-        preparation: Preparation,
         language: LanguageModel,
         tasks: Tasks,
         remember: Callable[[LLM], LLM] | None = None,
     ) -> None:
+        self.conversations = store.conversations
+        self.suggestions = Suggestions(documents, indexes, store.synthetic_questions)
+        self.overviews = OverviewService(store.summaries, documents, indexes, self, tasks)
         self._remember = remember  # what a language model's replies are kept by, where they are
-        self._conversations = store.conversations
         self._documents = documents
-        self._collections = collections
         self._indexes = indexes
-        self._preparation = preparation
         self._language = language
         self._tasks = tasks
         self._meanings: dict[tuple[str, str], Meaning] = {}  # by encoder and precision
         self._lock = threading.Lock()
-        self._noted: list[tuple[Callable[[Answer], None], Callable[[], None]]] = []
+        tasks.meters.work |= {
+            "answers": lambda: tasks.count(ANSWER),
+            "model calls": lambda: language.calls[0],
+            "model calls waiting": lambda: language.calls[1],
+        }
 
-    def when_answered(self, answered: Callable[[Answer], None], failed: Callable[[], None]) -> None:
-        """Have `answered` called with every answer that is stored, `failed` for a question that has none."""
-        self._noted.append((answered, failed))
+    def with_model(self, language: LanguageModel, remember: Callable[[LLM], LLM]) -> Self:
+        """Return the same service with another language model, whose replies `remember` keeps."""
+        other = copy(self)
+        other._language, other._remember = language, remember
+        return other
 
-    def forget_texts(self) -> None:
-        """Forget the vectors of questions and answers and what was found in passages, kept for whoever asks next."""
+    def forget_owners(self, owners: Collection[str]) -> None:
+        """Forget what memory keeps of these owners, and all vectors of questions, answers and passages."""
+        self.overviews.kept.forget_owners(owners)
+        self.suggestions.kept.forget_owners(owners)
         with self._lock:
             known = list(self._meanings.values())
         for one in known:
@@ -312,17 +305,65 @@ class AnswerService:
 
     # ------------------------------------------------------------ questions
 
-    def begin(self, owner: str, question: str, document_ids: Sequence[str] = ()) -> str:
-        """Store a conversation that is named by its first question and has no turn yet; return its id.
+    def begin(
+        self,
+        owner: str,
+        question: str,
+        settings: Settings,
+        *,
+        conversation_id: str = "",
+        document_ids: Sequence[str] = (),
+        replace_turn: str = "",
+        anyway: bool = False,
+    ) -> Job:
+        """Begin to answer a question in the background, see `ask`; the job's subject is the conversation.
 
-        Raises UsageError (empty question) and PdfQAError (no documents).
+        Without an id it is asked in a new conversation, which is there at once and goes if nothing comes of it. Each
+        conversation answers one question at a time. Raises UsageError (empty question), PdfQAError (no documents, the
+        conversation is still being answered).
         """
+        began = time.perf_counter()
+        question = clean(question)
+        if self._tasks.job(job_name(ANSWER, owner, conversation_id)) is not None:
+            raise PdfQAError(*STILL_ANSWERED)
+        begun = "" if conversation_id else self._conversation(owner, question, document_ids)
+        job = Job(ANSWER, owner, conversation_id or begun, question)
+
+        def write() -> None:
+            try:
+                for event in self.ask(
+                    owner,
+                    question,
+                    settings,
+                    conversation_id=job.subject,
+                    document_ids=document_ids,
+                    replace_turn=replace_turn,
+                    anyway=anyway,
+                    task=job.name,
+                    began=began,
+                ):
+                    job.take(event, last=isinstance(event, Stored))
+            except BaseException:
+                if begun:
+                    self._drop_empty(owner, begun)
+                raise
+
+        return self._tasks.begin(job, write, STILL_ANSWERED)
+
+    def _drop_empty(self, owner: str, conversation_id: str) -> None:
+        """Remove a conversation whose first question failed before a word was written."""
+        known = next((one for one in self.conversations.list(owner) if one.id == conversation_id), None)
+        if known is not None and not known.turn_count:
+            self.conversations.delete(owner, conversation_id)
+
+    def _conversation(self, owner: str, question: str, document_ids: Sequence[str] = ()) -> str:
+        """Store a conversation that is named by its first question and has no turn yet; return its id."""
         question = _not_empty(question)
         self._documents.require_documents(owner)
         conversation = Conversation(
             uuid.uuid4().hex, _title(question), datetime.now(UTC), owner, tuple(document_ids), ()
         )
-        self._conversations.put(conversation)
+        self.conversations.put(conversation)
         return conversation.id
 
     def ask(
@@ -357,12 +398,12 @@ class AnswerService:
             if document_ids is not None:
                 asked = replace(asked, scope=tuple(document_ids))
             self._documents.require_documents(owner)
-            scope = self._collections.searched(owner, asked.scope)
+            scope = self._documents.collections.searched(owner, asked.scope)
             asked = replace(asked, scope=scope.chosen, document_ids=scope.document_ids)
             draft = Draft(question, asked.settings.fingerprint(), notes=scope.notes)
             try:
                 with (
-                    self._preparation.answering(owner, asked.document_ids),
+                    self._indexes.preparation.answering(owner, asked.document_ids),
                     closing(self._answered(asked, draft, stop)) as events,
                 ):
                     yield from events
@@ -372,8 +413,7 @@ class AnswerService:
                 yield Done(left)
                 yield stored
             except PdfQAError as error:
-                for _, failed in self._noted:
-                    failed()
+                self._tasks.meters.failed()
                 if draft.text.strip() and draft.stored is None:
                     self._store(asked, draft, draft.unfinished(f"The answer breaks off here: {error.what}"))
                 raise
@@ -383,7 +423,7 @@ class AnswerService:
 
     def _asked(self, owner: str, question: str, settings: Settings, conversation_id: str, replaces: str) -> Asked:
         """Return the question with what its conversation adds to it."""
-        conversation = self._conversations.get(owner, conversation_id) if conversation_id else None
+        conversation = self.conversations.get(owner, conversation_id) if conversation_id else None
         turns = conversation.turns if conversation else ()
         if replaces and (not turns or turns[-1].id != replaces):
             raise UsageError("Only the last question of a conversation can be asked again.", "Ask a new one.")
@@ -463,7 +503,7 @@ class AnswerService:
         settings = asked.settings
         index, by_words = yield from self._indexes.opened_in_time(asked.owner, settings, stop)
         if by_words:
-            self._preparation.want(asked.owner, settings, asked.document_ids)
+            self._indexes.preparation.want(asked.owner, settings, asked.document_ids)
             draft.notes += (by_words,)
         hits = Hits(self._documents, self._indexes, index, asked.owner, settings, asked.document_ids)
         language = self._indexes.language(index, asked.question, settings, asked.document_ids)
@@ -487,7 +527,7 @@ class AnswerService:
         waits: what is written is not given up for that.
         """
         if answer.refused and asked.document_ids:
-            there = sum(one.state.usable for one in self._documents.list(asked.owner))
+            there = sum(one.state.usable for one in self._documents.kept.list(asked.owner))
             if there > (few := len(set(asked.document_ids))):
                 note = f"Only {few} of your {there} documents {'was' if few == 1 else 'were'} searched."
                 answer = replace(answer, notes=(*answer.notes, note))
@@ -508,12 +548,11 @@ class AnswerService:
         if not conversation_id:
             conversation_id = uuid.uuid4().hex
             title, now = _title(asked.question), datetime.now(UTC)
-            self._conversations.put(Conversation(conversation_id, title, now, asked.owner, asked.scope, (turn,)))
+            self.conversations.put(Conversation(conversation_id, title, now, asked.owner, asked.scope, (turn,)))
         else:
-            turn = self._conversations.append_turn(asked.owner, conversation_id, turn, replaces=asked.replaces)
+            turn = self.conversations.append_turn(asked.owner, conversation_id, turn, replaces=asked.replaces)
         draft.stored = Stored(conversation_id, turn)
-        for answered, _ in self._noted:
-            answered(turn.answer)
+        self._tasks.meters.answered(turn.answer)
         return draft.stored
 
     def summary_reader(self, settings: Settings, title: str) -> tuple[SummaryReader, tuple[str, ...]]:
@@ -544,84 +583,3 @@ def _lines(question: str, hits: Sequence[Hit], before: History, meaning: Meaning
 
 def _title(question: str) -> str:
     return question if len(question) <= LONGEST_TITLE else question[: LONGEST_TITLE - 3] + "…"
-
-
-# ----------------------------------------------------------------------------------------------------
-# Answers that are written whether or not a page looks on: one that is loaded again finds its answer going on.
-
-BUSY = "This conversation is still being answered."
-
-
-class Answering:
-    """The answers under way, one at a time in a conversation, each in a thread of its own."""
-
-    def __init__(self, answers: AnswerService, conversations: Conversations, tasks: Tasks) -> None:
-        self._answers = answers
-        self._conversations = conversations
-        self._under_way = UnderWay("answer", BUSY, "Wait for the answer, or press Stop.", tasks)
-
-    def ask(
-        self,
-        owner: str,
-        question: str,
-        settings: Settings,
-        *,
-        conversation_id: str = "",
-        document_ids: Sequence[str] = (),
-        replace_turn: str = "",
-        anyway: bool = False,
-    ) -> Written:
-        """Begin to answer a question, see `AnswerService.ask`.
-
-        Without an id it is asked in a new conversation, which is there at once and goes if nothing comes of it.
-        Raises UsageError (empty question), PdfQAError (no documents, the conversation is still being answered).
-        """
-        began = time.perf_counter()
-        question = clean(question)
-        self._under_way.check_free(owner, conversation_id)
-        begun = "" if conversation_id else self._answers.begin(owner, question, document_ids)
-        written = Written(owner, conversation_id or begun, question)
-
-        def write() -> None:
-            for event in self._answers.ask(
-                owner,
-                question,
-                settings,
-                conversation_id=written.subject,
-                document_ids=document_ids,
-                replace_turn=replace_turn,
-                anyway=anyway,
-                task=self._under_way.task(owner, written.subject),
-                began=began,
-            ):
-                written.take(event)
-
-        def failed() -> None:
-            if begun:
-                self._drop_empty(owner, begun)
-
-        self._under_way.start(written, write, failed)
-        return written
-
-    @property
-    def count(self) -> int:
-        """How many answers are being written, or wait for the model."""
-        return self._under_way.count
-
-    def of(self, owner: str, conversation_id: str) -> Written | None:
-        """Return the answer that is being written in a conversation, None where there is none."""
-        return self._under_way.of(owner, conversation_id)
-
-    def stop(self, owner: str, conversation_id: str) -> None:
-        """Stop the answer of a conversation; it is stored as far as it is written."""
-        self._under_way.stop(owner, conversation_id)
-
-    def close(self) -> None:
-        """Stop all, and wait until what is written is stored."""
-        self._under_way.close()
-
-    def _drop_empty(self, owner: str, conversation_id: str) -> None:
-        """Remove a conversation whose first question failed before a word was written."""
-        known = next((one for one in self._conversations.list(owner) if one.id == conversation_id), None)
-        if known is not None and not known.turn_count:
-            self._conversations.delete(owner, conversation_id)

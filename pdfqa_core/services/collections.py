@@ -38,49 +38,29 @@ class CollectionService:
     """
 
     def __init__(self, store: Store) -> None:
-        self._collections = store.collections
+        self.kept = store.collections
         self._versions = store.versions
         self._documents = store.documents
-
-    def list(self, owner: str) -> tuple[Collection, ...]:
-        """Return the owner's collections by their names."""
-        return self._collections.list(owner)
 
     def make(self, owner: str, name: str, document_ids: Sequence[str] = ()) -> Collection:
         """Make a collection of these documents. Raises UsageError if the name is empty or another one has it."""
         if not owner:
             raise UsageError("This page does not know whose documents these are.", "Open it again.")
-        made = self._collections.make(owner, name)
+        made = self.kept.make(owner, name)
         if document_ids:
-            self._collections.put(owner, made.id, document_ids)
+            self.kept.put(owner, made.id, document_ids)
         return made
-
-    def rename(self, owner: str, collection_id: str, name: str) -> None:
-        """Give a collection another name. Raises UsageError if it is empty or another collection has it."""
-        self._collections.rename(owner, collection_id, name)
-
-    def remove(self, owner: str, collection_id: str) -> None:
-        """Remove a collection; its documents stay."""
-        self._collections.remove(owner, collection_id)
-
-    def put(self, owner: str, collection_id: str, document_ids: Sequence[str]) -> None:
-        """Put documents into a collection. Raises UsageError where one of them is not the owner's."""
-        self._collections.put(owner, collection_id, document_ids)
-
-    def take_out(self, owner: str, collection_id: str, document_ids: Sequence[str]) -> None:
-        """Take documents out of a collection; they stay in the workspace."""
-        self._collections.take_out(owner, collection_id, document_ids)
 
     def put_by_name(self, owner: str, name: str, document_ids: Sequence[str]) -> Collection:
         """Put documents into the collection of this name, which is made if there is none."""
         known = self._by_name(owner).get(name.casefold())
         if known is None:
             return self.make(owner, name, document_ids)
-        self._collections.put(owner, known.id, document_ids)
+        self.kept.put(owner, known.id, document_ids)
         return known
 
     def _by_name(self, owner: str) -> dict[str, Collection]:
-        return {one.name.casefold(): one for one in self._collections.list(owner)}
+        return {one.name.casefold(): one for one in self.kept.list(owner)}
 
     # ------------------------------------------------------------ as scope
 
@@ -95,22 +75,14 @@ class CollectionService:
 
     def names(self, owner: str) -> dict[str, str]:
         """Return what collections are called where a conversation is said to be about them, by id."""
-        return {one.id: f"the collection “{one.name}”" for one in self._collections.list(owner)}
-
-    def still_there(self, owner: str, scope: Sequence[str]) -> tuple[str, ...]:
-        """Return what of a scope has not been removed."""
-        return self.resolve(owner, scope).chosen
-
-    def documents_of(self, owner: str, scope: Sequence[str]) -> tuple[str, ...]:
-        """Return the documents that a scope stands for; none: all, also where all of them have been removed."""
-        return self.resolve(owner, scope).document_ids
+        return {one.id: f"the collection “{one.name}”" for one in self.kept.list(owner)}
 
     def resolve(self, owner: str, scope: Sequence[str]) -> Scope:
         """Return what a scope stands for now."""
         if not scope:
             return Scope()
         documents = {document.id: document.state.usable for document in self._documents.list(owner)}
-        collections = {one.id: one for one in self._collections.list(owner)}
+        collections = {one.id: one for one in self.kept.list(owner)}
         successors = {one.earlier_id: one.document_id for one in self._versions.list(owner) if one.decision == REPLACED}
         chosen, searched, empty = list[str](), list[str](), list[str]()
         gone = {True: 0, False: 0}  # how many collections, how many documents

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import re
 import textwrap
-import threading
-from collections import OrderedDict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Generic, TypeVar
 
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.exports.citing import Source, source_of
@@ -24,54 +21,11 @@ from pdfqa_core.exports.conversations import (
 from pdfqa_core.exports.evaluation_files import write_jsonl
 from pdfqa_core.exports.frames import conversation_row
 from pdfqa_core.reading.outcomes import lines_of
-from pdfqa_core.services.collections import CollectionService
-from pdfqa_core.services.documents import Claim, DocumentService
-from pdfqa_core.services.pages import PageService
+from pdfqa_core.services.documents import DocumentService
+from pdfqa_core.services.readings import Claim
 from pdfqa_core.storage.conversations import Conversations
 from pdfqa_core.types import Conversation, Turn
 from pdfqa_core.whole_files import safe_name
-
-# ----------------------------------------------------------------------------------------------------
-# What is kept in memory of each owner's documents until it is needed again, the last of it.
-
-Value = TypeVar("Value")
-
-
-class Kept(Generic[Value]):
-    """The last `most` values, by keys that begin with the owner; for any thread."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._values: OrderedDict[tuple[str, ...], Value] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def get(self, key: tuple[str, ...]) -> Value | None:
-        """Return what is kept under this key, or None."""
-        with self._lock:
-            if key in self._values:
-                self._values.move_to_end(key)
-            return self._values.get(key)
-
-    def keep(self, key: tuple[str, ...], value: Value) -> None:
-        """Keep a value, which may push out the one that was not asked for the longest."""
-        with self._lock:
-            self._values[key] = value
-            self._values.move_to_end(key)
-            while len(self._values) > self._most:
-                self._values.popitem(last=False)
-
-    def forget_owners(self, owners: Collection[str]) -> None:
-        """Forget what is kept of these owners."""
-        with self._lock:
-            for key in [key for key in self._values if key[0] in owners]:
-                del self._values[key]
-
-
-# ----------------------------------------------------------------------------------------------------
-# Conversations as files, with pictures of the pages that their answers cite.
 
 # By name: how files end, what a person reads, and whether there are pictures in it.
 FORMS: Mapping[str, tuple[str, str, bool]] = {
@@ -94,94 +48,90 @@ class ConversationFile:
     rows: int
 
 
-class ConversationFileService:
-    """Writes the conversations of each owner."""
+def conversation_file(
+    documents: DocumentService, conversations: Conversations, owner: str, form: str, wanted: Sequence[str] = ()
+) -> ConversationFile:
+    """Return the conversations with these ids or titles (none: all with a turn) in a form, one of FORMS.
 
-    def __init__(
-        self,
-        conversations: Conversations,
-        documents: DocumentService,
-        collections: CollectionService,
-        pages: PageService,
-    ) -> None:
-        self._conversations = conversations
-        self._documents = documents
-        self._collections = collections
-        self._pages = pages
+    Raises UsageError for another form, or a name of no conversation.
+    """
+    if form not in FORMS:
+        raise UsageError(f"Conversations have no {form} form.", f"Use one of: {', '.join(FORMS)}.")
+    suffix, _, pictured = FORMS[form]
+    whole = [conversations.get(owner, one) for one in _chosen(conversations, owner, wanted)]
+    whole = whole if form == "jsonl" else [_headed(one) for one in whole]
+    names = documents.names(owner, *(one.id for one in whole)) | documents.collections.names(owner)
+    if form == "jsonl":
+        data = write_jsonl(conversation_row(one, names) for one in whole)
+    elif not pictured:
+        data = conversations_markdown(whole, names, sources=_sources(documents, owner, whole, names))
+    else:
+        pictures, sources = _pictures(documents, owner, whole, names), _sources(documents, owner, whole, names)
+        data = _WRITERS[form](whole, names, pictures, sources)
+    title = re.sub(r"[^\w -]+", " ", whole[0].title if len(whole) == 1 else "conversations")
+    name = textwrap.shorten(title, LONGEST_NAME, placeholder="") or "conversation"
+    return ConversationFile(safe_name(f"{name}.{suffix}"), data, len(whole))
 
-    def file(self, owner: str, form: str, conversations: Sequence[str] = ()) -> ConversationFile:
-        """Return the conversations with these ids or titles (none: all with a turn) in a form, one of FORMS.
 
-        Raises UsageError for another form, or a name of no conversation.
-        """
-        if form not in FORMS:
-            raise UsageError(f"Conversations have no {form} form.", f"Use one of: {', '.join(FORMS)}.")
-        suffix, _, pictured = FORMS[form]
-        whole = [self._conversations.get(owner, one) for one in self._chosen(owner, conversations)]
-        whole = whole if form == "jsonl" else [_headed(one) for one in whole]
-        names = self._documents.names(owner, *(one.id for one in whole)) | self._collections.names(owner)
-        if form == "jsonl":
-            data = write_jsonl(conversation_row(one, names) for one in whole)
-        elif not pictured:
-            data = conversations_markdown(whole, names, sources=self._sources(owner, whole, names))
-        else:
-            pictures, sources = self._pictures(owner, whole, names), self._sources(owner, whole, names)
-            data = _WRITERS[form](whole, names, pictures, sources)
-        title = re.sub(r"[^\w -]+", " ", whole[0].title if len(whole) == 1 else "conversations")
-        name = textwrap.shorten(title, LONGEST_NAME, placeholder="") or "conversation"
-        return ConversationFile(safe_name(f"{name}.{suffix}"), data, len(whole))
+def _chosen(conversations: Conversations, owner: str, wanted: Sequence[str]) -> tuple[str, ...]:
+    known = conversations.list(owner)
+    if not wanted:
+        return tuple(one.id for one in known if one.turn_count)
+    found: list[str] = []
+    for name in wanted:
+        ids = [one.id for one in known if name in (one.id, one.title)]
+        if not ids:
+            raise UsageError(f"There is no conversation {name!r}.", "Name one by its title or its id.")
+        found += ids
+    return tuple(dict.fromkeys(found))
 
-    def _chosen(self, owner: str, wanted: Sequence[str]) -> tuple[str, ...]:
-        known = self._conversations.list(owner)
-        if not wanted:
-            return tuple(one.id for one in known if one.turn_count)
-        found: list[str] = []
-        for name in wanted:
-            ids = [one.id for one in known if name in (one.id, one.title)]
-            if not ids:
-                raise UsageError(f"There is no conversation {name!r}.", "Name one by its title or its id.")
-            found += ids
-        return tuple(dict.fromkeys(found))
 
-    def _sources(
-        self, owner: str, conversations: Sequence[Conversation], names: Mapping[str, str]
-    ) -> tuple[Source, ...]:
-        """Return the documents that are cited, the first cited first, as what their files say of themselves."""
-        turns = [turn for conversation in conversations for turn in conversation.turns]
-        cited = dict.fromkeys(document_id for turn in turns for document_id, _ in _cited(turn))
-        found = []
-        for document_id in self._documents.still_there(owner, tuple(cited)):
-            try:
-                found.append(source_of(self._documents.properties(owner, document_id), names[document_id]))
-            except PdfQAError as error:
-                found.append(Source(names[document_id], problem=str(error)))
-        return tuple(found)
-
-    def _pictures(
-        self, owner: str, conversations: Sequence[Conversation], names: Mapping[str, str]
-    ) -> dict[str, tuple[PagePicture, ...]]:
-        """Return the pictures of the pages that each turn cites, by turn id."""
-        numbers, there = count(1), self._documents.filenames(owner)
-        return {
-            turn.id: tuple(
-                self._picture(owner, place, claims, names, f"pages/{next(numbers):03d}.jpg")
-                if place[0] in there
-                else PagePicture(_words(place, names), message="its page cannot be shown any more.")
-                for place, claims in _cited(turn).items()
-            )
-            for conversation in conversations
-            for turn in conversation.turns
-        }
-
-    def _picture(
-        self, owner: str, place: tuple[str, int], claims: Sequence[Claim], names: Mapping[str, str], name: str
-    ) -> PagePicture:
-        document_id, number = place
-        words = _words(place, names)
+def _sources(
+    documents: DocumentService, owner: str, conversations: Sequence[Conversation], names: Mapping[str, str]
+) -> tuple[Source, ...]:
+    """Return the documents that are cited, the first cited first, as what their files say of themselves."""
+    turns = [turn for conversation in conversations for turn in conversation.turns]
+    cited = dict.fromkeys(document_id for turn in turns for document_id, _ in _cited(turn))
+    found = []
+    for document_id in documents.still_there(owner, tuple(cited)):
         try:
-            return PagePicture(words, name, self._pages.marked(owner, document_id, number, claims).data)
+            found.append(source_of(documents.properties(owner, document_id), names[document_id]))
         except PdfQAError as error:
-            return PagePicture(words, message=str(error))
+            found.append(Source(names[document_id], problem=str(error)))
+    return tuple(found)
+
+
+def _pictures(
+    documents: DocumentService, owner: str, conversations: Sequence[Conversation], names: Mapping[str, str]
+) -> dict[str, tuple[PagePicture, ...]]:
+    """Return the pictures of the pages that each turn cites, by turn id."""
+    numbers, there = count(1), documents.filenames(owner)
+    return {
+        turn.id: tuple(
+            _picture(documents, owner, place, claims, names, f"pages/{next(numbers):03d}.jpg")
+            if place[0] in there
+            else PagePicture(_words(place, names), message="its page cannot be shown any more.")
+            for place, claims in _cited(turn).items()
+        )
+        for conversation in conversations
+        for turn in conversation.turns
+    }
+
+
+def _picture(
+    documents: DocumentService,
+    owner: str,
+    place: tuple[str, int],
+    claims: Sequence[Claim],
+    names: Mapping[str, str],
+    name: str,
+) -> PagePicture:
+    document_id, number = place
+    words = _words(place, names)
+    try:
+        return PagePicture(words, name, documents.pages.marked(owner, document_id, number, claims).data)
+    except PdfQAError as error:
+        return PagePicture(words, message=str(error))
 
 
 def _words(place: tuple[str, int], names: Mapping[str, str]) -> str:

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-import builtins
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from pdfqa_core.background import in_background
 from pdfqa_core.errors import UsageError
-from pdfqa_core.evaluation_types import Evaluation, EvaluationSummary, GoldItem, IndexCost, Ranking, ScoredSystem
+from pdfqa_core.evaluation_types import Evaluation, GoldItem, IndexCost, Ranking, ScoredSystem
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.metrics.comparison import Comparison, compare
-from pdfqa_core.models import Encoders
+from pdfqa_core.models import Models
 from pdfqa_core.protocols.base import DEFAULT, deviations, search_deviations
 from pdfqa_core.protocols.gold import GoldFile
 from pdfqa_core.protocols.retrieval import DEPTH, MEASURES, ResolvedGold, Scored, resolve, run_system
 from pdfqa_core.retrieval import Index, SearchIndex, prepared
 from pdfqa_core.services.answers import AnswerService
 from pdfqa_core.services.documents import DocumentService
+from pdfqa_core.services.finding import MissedPassages
 from pdfqa_core.services.indexes import IndexService
+from pdfqa_core.services.mahueval import MaHuEval
+from pdfqa_core.services.run_export import RunCopies, RunsTogether, RunStudies
+from pdfqa_core.services.running import Running
+from pdfqa_core.services.runs import RunProgress, RunService
+from pdfqa_core.services.studies import StudyService
 from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.services.training import LeakageCheck
 from pdfqa_core.services.versions import RETRIEVAL, versions
 from pdfqa_core.settings import Settings
-from pdfqa_core.storage.runs import Evaluations
+from pdfqa_core.storage import Store
 from pdfqa_core.types import Hit, Page, Progress, Query
 
 PROTOCOL = "retrieval"
@@ -35,47 +40,41 @@ class EvaluationService:
 
     def __init__(
         self,
-        store: Evaluations,
+        store: Store,
+        settings: Settings,
         documents: DocumentService,
         indexes: IndexService,
         answers: AnswerService,
-        encoders: Encoders,
+        studies: StudyService,
+        models: Models,
         leakage: LeakageCheck,
         tasks: Tasks,
     ) -> None:
-        self._store = store
+        self.kept = store.evaluations
+        self.runs = RunService(store, documents, indexes, answers, models, leakage, tasks, settings)
+        self.running = Running(self.runs, tasks, demo=settings.server.demo)
+        self.progress = RunProgress(self.runs)
+        self.copies = RunCopies(store.workspace, store.runs)
+        self.together = RunsTogether(store.runs)
+        self.studies = RunStudies(self.runs, self.together, studies, documents.filenames)
+        self.mahueval = MaHuEval(store, studies, answers)
+        self.missed = MissedPassages(store.studies, studies, documents, indexes)
         self._documents = documents
         self._indexes = indexes
         self._answers = answers
-        self._encoders = encoders
+        self._encoders = models.encoders
         self._leakage = leakage
         self._tasks = tasks
         self._compared = lru_cache(maxsize=64)(self._compare)
 
     # ------------------------------------------------------------ what was measured
 
-    def list(self, owner: str, protocol: str = PROTOCOL) -> tuple[EvaluationSummary, ...]:
-        """Return the stored evaluations of a protocol, newest first."""
-        return self._store.list(owner, protocol)
-
-    def get(self, owner: str, evaluation_id: str) -> Evaluation:
-        """Return one evaluation. Raises UsageError if the owner has no such one."""
-        return self._store.get(owner, evaluation_id)
-
-    def rankings(self, owner: str, evaluation_id: str, item_id: str = "") -> dict[tuple[str, str], Ranking]:
-        """Return what every system found for one question, or for all, by system and question."""
-        return self._store.rankings(owner, evaluation_id, item_id)
-
     def compared(self, owner: str, evaluation_id: str, measures: tuple[str, ...], baseline: str) -> Comparison:
         """Return the systems of an evaluation compared with one of them; remembered, for it never changes."""
         return self._compared(owner, evaluation_id, measures, baseline)
 
     def _compare(self, owner: str, evaluation_id: str, measures: tuple[str, ...], baseline: str) -> Comparison:
-        return compare(self.get(owner, evaluation_id), measures=measures, baseline=baseline)
-
-    def remove(self, owner: str, evaluation_id: str) -> None:
-        """Delete an evaluation. Raises UsageError if the owner has no such one."""
-        self._store.remove(owner, evaluation_id)
+        return compare(self.kept.get(owner, evaluation_id), measures=measures, baseline=baseline)
 
     # ------------------------------------------------------------ measuring
 
@@ -90,7 +89,7 @@ class EvaluationService:
 
         def page(document_id: str, number: int) -> Page | None:
             if document_id not in read:
-                pages = self._documents.pages(owner, document_id, settings)
+                pages = self._documents.text(owner, document_id, settings)
                 read[document_id] = {one.number: one for one in pages}
             return read[document_id].get(number)
 
@@ -123,7 +122,7 @@ class EvaluationService:
         for settings in systems.values():
             used |= self._encoder_named(settings)
         with self._tasks.start(task) as stop:
-            scored, notes = [], builtins.list[str]()
+            scored, notes = [], list[str]()
             found: dict[tuple[str, str], Ranking] = {}
             corpora: dict[str, SearchIndex] = {}
             for name, settings in systems.items():
@@ -151,7 +150,7 @@ class EvaluationService:
             evaluation = Evaluation(
                 PROTOCOL, file.name, names, tuple(scored), fingerprints, used, tuple(dict.fromkeys(notes))
             )
-            yield self._store.add(owner, evaluation, found)
+            yield self.kept.add(owner, evaluation, found)
 
     def _encoder_named(self, settings: Settings) -> dict[str, str]:
         chosen, named = settings.retrieval, {}

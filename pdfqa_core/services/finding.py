@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from pdfqa_core.chunking.stream import MOST, abstract, spread
 from pdfqa_core.chunking.stream import head as head_of
@@ -23,9 +24,6 @@ from pdfqa_core.reading.summary import ABSTRACT
 from pdfqa_core.reading.tables import TableRows
 from pdfqa_core.retrieval import SearchIndex
 from pdfqa_core.retrieval.postprocessing import completed
-from pdfqa_core.services.documents import DocumentService
-from pdfqa_core.services.indexes import IndexService
-from pdfqa_core.services.studies import StudyService
 from pdfqa_core.settings import Settings
 from pdfqa_core.storage import ConversationSummary, Reading, Store, TurnText
 from pdfqa_core.storage.page_texts import FILENAME, FoundPage, Key, PageTexts, Phrase, ServerPageTexts
@@ -33,6 +31,11 @@ from pdfqa_core.storage.studies import Studies
 from pdfqa_core.study_types import MISSED, Rating, StudyState, missed_item
 from pdfqa_core.text import content_terms
 from pdfqa_core.types import BlockKind, Document, Hit, Page, Passage, Query
+
+if TYPE_CHECKING:
+    from pdfqa_core.services.documents import DocumentService
+    from pdfqa_core.services.indexes import IndexService
+    from pdfqa_core.services.studies import StudyService
 
 # ----------------------------------------------------------------------------------------------------
 # Words that are looked for in a text: where they stand, and a piece of the text around them.
@@ -214,7 +217,7 @@ class Hits:
             raise UsageError("A document was removed while it was asked about.", "Ask again: the others are searched.")
         if key not in self._texts:
             _, reading = self._readable[document_id]
-            self._texts[key] = self._documents.page(self._owner, document_id, reading.extractor, number).text
+            self._texts[key] = self._documents.kept.page(self._owner, document_id, reading.extractor, number).text
         return self._texts[key]
 
 
@@ -340,7 +343,7 @@ class MissedPassages:
             raise UsageError("There is no such passage here.", "Search once more.")
         if one.shown:
             raise UsageError("This passage was shown with the answer.", "Rate it among the others.")
-        if self._studies.get(owner, study_id).state is not StudyState.OPEN:
+        if self._studies.kept.get(owner, study_id).state is not StudyState.OPEN:
             raise UsageError("Nothing can be rated in this study any more.")
         made = Rating(
             study_id,
@@ -441,14 +444,27 @@ class FindService:
         self._documents = documents
         self._conversations = store.conversations
         self._kept = store.documents
-        on_server = not store.database.is_sqlite
-        self._texts = ServerPageTexts(store.database) if on_server else PageTexts(store.workspace / FILENAME)
-        self._filling = threading.Lock()
-        documents.when_removed(lambda _, document_id: self._texts.forget([document_id]))
+        self._store = store
+        self._opened: PageTexts | ServerPageTexts | None = None
+        self._opening, self._filling = threading.Lock(), threading.Lock()
+
+    @property
+    def _texts(self) -> PageTexts | ServerPageTexts:
+        """The index, opened when it is first used."""
+        with self._opening:
+            if self._opened is None:
+                on_server, place = not self._store.database.is_sqlite, self._store.workspace / FILENAME
+                self._opened = ServerPageTexts(self._store.database) if on_server else PageTexts(place)
+            return self._opened
 
     def close(self) -> None:
         """Close the index."""
-        self._texts.close()
+        if self._opened is not None:
+            self._opened.close()
+
+    def forget(self, document_id: str) -> None:
+        """Remove the words of a removed document."""
+        self._texts.forget([document_id])
 
     def tidy(self) -> None:
         """Remove what is left of documents that nobody has any more."""
@@ -480,10 +496,10 @@ class FindService:
 
     def _fill(self, owner: str, only: Sequence[str] = ()) -> set[Key]:
         """Put what is missing into the index and return the readings that count (of these documents)."""
-        readings = {(r.document_id, r.extractor): r for r in self._documents.readings(owner)}
+        readings = {(r.document_id, r.extractor): r for r in self._documents.kept.readings(owner)}
         wanted = {
             _key(reading): (document, reading)
-            for document in self._documents.list(owner)
+            for document in self._documents.kept.list(owner)
             if (reading := readings.get((document.id, document.extractor))) is not None
             and reading.state.usable
             and (not only or document.id in only)
@@ -499,7 +515,7 @@ class FindService:
         for page in self._texts.find(phrases, keys):
             pages.setdefault(page.document_id, []).append(page)
         order = {document_id: place for place, document_id in enumerate(pages)}
-        known = self._documents.list(owner)
+        known = self._documents.kept.list(owner)
         named = {one.id for one in known if has_all(f"{one.title} {one.filename}", phrases)}
         found = [one for one in known if one.id in named or one.id in pages]
         found.sort(key=lambda one: (one.id not in named, order.get(one.id, len(order))))

@@ -8,13 +8,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.services.collections import CollectionService
-from pdfqa_core.services.documents import DocumentService
-from pdfqa_core.storage import Collection, Store
+from pdfqa_core.storage import Collection
 from pdfqa_core.storage.owners import Owners
 from pdfqa_core.whole_files import DAMAGE
+
+if TYPE_CHECKING:
+    from pdfqa_core.services.documents import DocumentService
 
 PDFS = ("*.pdf",)
 OFFER = "folder-offer"  # the preference that keeps it
@@ -102,10 +104,9 @@ class FolderOffer:
 class FolderService:
     """Offers each owner collections of the folder that was uploaded last, until that is accepted or declined."""
 
-    def __init__(self, store: Store, documents: DocumentService, collections: CollectionService) -> None:
-        self._owners: Owners = store.owners
+    def __init__(self, owners: Owners, documents: DocumentService) -> None:
+        self._owners = owners
         self._documents = documents
-        self._collections = collections
 
     def note(self, owner: str, files: Mapping[str, str], left_out: Sequence[str] = ()) -> None:
         """Keep what was uploaded: the id of the document by the path of its file ("reports/2024/may.pdf")."""
@@ -128,8 +129,8 @@ class FolderService:
             folders, left_out = dict(row["folders"]), tuple(map(str, row["left_out"]))
         except DAMAGE:
             return None
-        there = {document.id for document in self._documents.list(owner)}
-        names = {one.name.casefold() for one in self._collections.list(owner)}
+        there = {document.id for document in self._documents.kept.list(owner)}
+        names = {one.name.casefold() for one in self._documents.collections.kept.list(owner)}
         found = {
             path: ids
             for path, listed in sorted(folders.items())
@@ -145,7 +146,7 @@ class FolderService:
         offer = self.offer(owner)
         if offer is None or path not in offer.folders:
             raise UsageError("This folder is not offered any more.", "Load the page again.")
-        return self._collections.put_by_name(owner, path, offer.folders[path])
+        return self._documents.collections.put_by_name(owner, path, offer.folders[path])
 
     def decline(self, owner: str) -> None:
         """Offer nothing any more."""

@@ -1,4 +1,4 @@
-"""What is done by a clock while the program serves: visitors who left, temporary files."""
+"""What is done by a clock while the program serves, and what it does in numbers."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pdfqa_core.services.finding import FindService
-from pdfqa_core.services.indexes import LOCAL_OWNER, IndexService
-from pdfqa_core.services.preparation import Preparation
-from pdfqa_core.services.room import Room
-from pdfqa_core.services.runs import RunService
-from pdfqa_core.services.secret_words import Passwords
-from pdfqa_core.settings import ServerSettings
-from pdfqa_core.storage.owners import Owners, Preference
+import psutil
+
+from pdfqa_core.types import Answer, Outcome
+
+if TYPE_CHECKING:
+    from prometheus_client.metrics_core import Metric
+
 
 # ----------------------------------------------------------------------------------------------------
 # Memory that was freed goes back to the system: glibc keeps it otherwise, some for every thread that ever worked.
@@ -52,63 +51,141 @@ def give_back() -> bool:
 
 
 # ----------------------------------------------------------------------------------------------------
-# Who visits: what the page remembers of them, and the removal of what visitors of a demo left.
+# What the server does, in numbers: for Prometheus, in its text format. No text of anybody is in them.
+
+# Seconds of an answer as they are shown, by the names that they have in `Answer.seconds`.
+PHASES: Mapping[str, str] = {
+    "rewrite": "rewrite", "retrieve": "search", "judge": "judge", "first_token": "first word", "write": "write",
+    "read": "read", "check": "check", "total": "total",
+}  # fmt: skip
+OUTCOMES = {Outcome.ANSWER: "answered", Outcome.PERHAPS: "perhaps", Outcome.NOTHING: "refused"}
+_SECONDS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
+Numbers = Callable[[], Mapping[str, float]]
 
 
-class VisitorService:
-    """The owners of documents and conversations: the person at this computer, or each visitor of a demo."""
+class Meters:
+    """Counts answers, and asks for numbers of the moment when they are wanted. Begins with `start`, ends with `close`.
 
-    def __init__(
-        self,
-        owners: Owners,
-        indexes: IndexService,
-        preparation: Preparation,
-        finding: FindService,
-        runs: RunService,
-        passwords: Passwords,
-        room: Room,
-        server: ServerSettings,
-        forgetting: Sequence[Callable[[Collection[str]], None]],
-    ) -> None:
-        """`forgetting` are called with the visitors who are gone: each forgets what memory keeps of them."""
-        self._owners = owners
-        self._preparation = preparation
-        self._finding = finding
-        self._indexes = indexes
-        self._runs = runs
-        self._passwords = passwords
-        self._room = room
-        self._server = server
-        self._forgetting = forgetting
+    `work` are what count what is under way and what waits, by its name; `documents` says how many there are by state.
+    """
 
-    def preference(self, owner: str, name: str, default: Preference = None) -> Preference:
-        """Return what the page remembers under this name."""
-        return self._owners.preference(owner, name, default)
+    def __init__(self, documents: Numbers) -> None:
+        from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, PlatformCollector, ProcessCollector
 
-    def set_preference(self, owner: str, name: str, value: Preference) -> None:
-        """Have the page remember a value. Raises UsageError if it is no text, number, boolean or None.
+        self.work: dict[str, Callable[[], float]] = {}
+        self._registry = CollectorRegistry()
+        self._answers = Counter("pdfqa_answers", "Answered questions.", ["outcome"], registry=self._registry)
+        self._failed = Counter("pdfqa_questions_failed", "Questions without an answer.", registry=self._registry)
+        self._seconds = Histogram(
+            "pdfqa_answer_seconds",
+            "Seconds of an answer by phase.",
+            ["phase"],
+            registry=self._registry,
+            buckets=_SECONDS,
+        )
+        self._tokens = Counter(
+            "pdfqa_tokens", "Tokens of prompts, and written ones.", ["kind"], registry=self._registry
+        )
+        self._rate = Gauge("pdfqa_tokens_per_second", "Pace of writing of the last answer.", registry=self._registry)
+        self._logged = Counter(
+            "pdfqa_log_records", "Warnings and errors in the log.", ["level"], registry=self._registry
+        )
+        for level in ("warning", "error"):
+            self._logged.labels(level)
+        for outcome in (*OUTCOMES.values(), "stopped"):
+            self._answers.labels(outcome)
+        ProcessCollector(registry=self._registry)
+        PlatformCollector(registry=self._registry)
+        self._registry.register(_OnDemand(self.work, documents))
+        self._handler = _Counting(self._logged)
+        self._lock = threading.Lock()
+        self._begun = False
 
-        Nothing is remembered for an empty owner: a page of a demo that has not said who is visiting.
-        """
-        if owner:
-            self._owners.set_preference(owner, name, value)
+    def start(self) -> None:
+        """Begin to count what is logged."""
+        with self._lock:
+            if not self._begun:
+                logging.getLogger().addHandler(self._handler)
+                self._begun = True
 
-    def purge(self) -> tuple[str, ...]:
-        """Remove the data of demo visitors who were not seen for the time the settings give; return who went."""
-        if not self._server.demo:
-            return ()
-        with self._runs.removing():
-            gone = self._owners.purge(self._server.visitor_hours, keep=(LOCAL_OWNER,))
-        self._passwords.forget_owners(gone)
-        self._room.forget(gone)
-        for owner in gone:
-            self._preparation.forget_owner(owner)
-            self._indexes.remove_owner(owner)
-        if gone:
-            self._finding.tidy()
-            for forget in self._forgetting:
-                forget(gone)
-        return gone
+    def close(self) -> None:
+        """End counting what is logged."""
+        logging.getLogger().removeHandler(self._handler)
+
+    def answered(self, answer: Answer) -> None:
+        """Count an answer."""
+        outcome = "stopped" if answer.stopped else OUTCOMES[answer.outcome]
+        self._answers.labels(outcome).inc()
+        for name, phase in PHASES.items():
+            if name in answer.seconds:
+                self._seconds.labels(phase).observe(answer.seconds[name])
+        self._tokens.labels("prompt").inc(answer.prompt_tokens)
+        self._tokens.labels("written").inc(answer.completion_tokens)
+        writing = answer.seconds.get("write", 0.0)
+        if answer.completion_tokens > 1 and writing > 0:
+            self._rate.set((answer.completion_tokens - 1) / writing)
+
+    def failed(self) -> None:
+        """Count a question that could not be answered."""
+        self._failed.inc()
+
+    def text(self) -> tuple[bytes, str]:
+        """Return all numbers in Prometheus's text format, and its content type. Raises StorageError."""
+        from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+
+        return generate_latest(self._registry), CONTENT_TYPE_LATEST
+
+
+class _OnDemand:
+    """Numbers of the moment in which they are asked for."""
+
+    def __init__(self, work: Mapping[str, Callable[[], float]], documents: Numbers) -> None:
+        self._work = work
+        self._documents = documents
+
+    def describe(self) -> Iterator[Metric]:
+        """Return nothing: what there is is not asked for when it is registered."""
+        yield from ()
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the gauges."""
+        from prometheus_client.metrics_core import GaugeMetricFamily
+
+        work = GaugeMetricFamily("pdfqa_work", "Work under way and waiting.", labels=["kind"])
+        for kind, count in self._work.items():
+            work.add_metric([kind], count())
+        yield work
+        documents = GaugeMetricFamily("pdfqa_documents", "Documents of everybody by state.", labels=["state"])
+        for state, number in self._documents().items():
+            documents.add_metric([state], number)
+        yield documents
+        memory = GaugeMetricFamily("pdfqa_memory_bytes", "Memory of the server and its children.", labels=["process"])
+        for process, number in _memory().items():
+            memory.add_metric([process], number)
+        yield memory
+
+
+def _memory() -> dict[str, float]:
+    """Return the resident memory in bytes of this process, and of those that it started."""
+    own, children = psutil.Process(), 0
+    for child in own.children(recursive=True):
+        try:
+            children += child.memory_info().rss
+        except psutil.Error:  # ended meanwhile
+            continue
+    return {"server": own.memory_info().rss, "children": children}
+
+
+class _Counting(logging.Handler):
+    """Counts warnings and errors."""
+
+    def __init__(self, counter: Any) -> None:
+        super().__init__(logging.WARNING)
+        self._counter = counter
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Count one."""
+        self._counter.labels("error" if record.levelno >= logging.ERROR else "warning").inc()
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -119,20 +196,22 @@ _log = logging.getLogger(__name__)
 
 
 class Housekeeping:
-    """Calls its chores every few minutes in a thread of its own, from `start` to `close`; one that fails is logged.
+    """Calls its `chores` every few minutes in a thread of its own, from `start` to `close`; one that fails is logged.
 
     `last` comes after all others.
     """
 
-    def __init__(self, *chores: Callable[[], object], last: Callable[[], object], every: float = EVERY) -> None:
-        self._chores, self._last = list(chores), last
+    def __init__(
+        self, *chores: Callable[[], object], last: Callable[[], object] = give_back, every: float = EVERY
+    ) -> None:
+        self.chores, self._last = list(chores), last
         self._every = every
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="housekeeping", daemon=True)
 
     def start(self, *more: Callable[[], object]) -> None:
         """Begin, at once with the first round."""
-        self._chores += more
+        self.chores += more
         self._thread.start()
 
     def close(self) -> None:
@@ -141,7 +220,7 @@ class Housekeeping:
 
     def _run(self) -> None:
         while not self._closing.is_set():
-            for chore in (*self._chores, self._last):
+            for chore in (*self.chores, self._last):
                 try:
                     chore()
                 except Exception as error:  # noqa: BLE001 - the next round tries again

@@ -46,9 +46,11 @@ from pdfqa_core.retrieval import (
 from pdfqa_core.retrieval.lance import LanceIndex, forget_document, installed
 from pdfqa_core.services import recipes
 from pdfqa_core.services.documents import DocumentService
+from pdfqa_core.services.finding import FindService
+from pdfqa_core.services.preparation import Preparation
 from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.settings import Settings
-from pdfqa_core.storage import Reading
+from pdfqa_core.storage import Reading, Store
 from pdfqa_core.types import Document, Hit, Passage, Progress, Query
 
 # ----------------------------------------------------------------------------------------------------
@@ -118,7 +120,7 @@ class IndexFiles:
                 self.forget(owner, document_id)
         visitors = self._workspace / "visitors"
         found = {root: stems(root) for root in (self.root(LOCAL_OWNER), *visitors.glob("*/indexes"))}
-        owned = self._documents.owned()  # after the files: what is added meanwhile is not taken for left over
+        owned = self._documents.kept.owned()  # after the files: what is added meanwhile is not taken for left over
         known = {self.root(owner): {file_stem(one) for one in ids} for owner, ids in owned.items()}
         for root, there in found.items() if known else ():
             try:
@@ -149,11 +151,16 @@ CACHED_DOCUMENTS = 500  # documents whose passages are kept in memory
 class IndexService:
     """Passages, indexes and search over each owner's documents. Indexes are built when they are asked for.
 
-    `workspace` is the folder that the indexes lie in.
+    What is read from now on is prepared for `settings`, and its words can be found.
     """
 
-    def __init__(self, workspace: Path, documents: DocumentService, encoders: Encoders, tasks: Tasks) -> None:
-        self.files = IndexFiles(workspace, documents)
+    def __init__(
+        self, store: Store, settings: Settings, documents: DocumentService, encoders: Encoders, tasks: Tasks
+    ) -> None:
+        self.files = IndexFiles(store.workspace, documents)
+        self.preparation = Preparation(self, tasks)
+        self.finding = FindService(store, documents)
+        self._settings = settings
         self._documents = documents
         self._encoders = encoders
         self._tasks = tasks
@@ -163,7 +170,12 @@ class IndexService:
         self._counts: dict[tuple[str, str], int] = {}
         self._encoded: set[tuple[str, tuple[str, str], str]] = set()  # owner, passages, model: all vectors are there
         self.rate = PASSAGES_PER_SECOND  # passages encoded in a second, as far as is known
-        documents.when_removed(self.forget)
+        documents.when_read.append(self._read)
+        documents.when_removed.append(self.forget)
+
+    def _read(self, owner: str, document: Document) -> None:
+        self.preparation.want(owner, self._settings, [document.id])
+        self.finding.take(owner, document)
 
     def encoder(self, settings: Settings) -> PassageEncoder:
         """Return the encoder of a recipe."""
@@ -405,7 +417,13 @@ class IndexService:
         return index.stats if index else None
 
     def forget(self, owner: str, document_id: str) -> None:
-        """Drop what was derived from a removed document."""
+        """Drop what was derived from a removed document, also while it is being prepared."""
+        self._forget(owner, document_id)
+        if self.preparation.forget(owner, document_id):
+            self._forget(owner, document_id)
+        self.finding.forget(document_id)
+
+    def _forget(self, owner: str, document_id: str) -> None:
         with self._lock:
             self._open.pop(owner, None)
             self._encoded = {key for key in self._encoded if (key[0], key[1][0]) != (owner, document_id)}
@@ -416,6 +434,7 @@ class IndexService:
 
     def remove_owner(self, owner: str) -> None:
         """Delete the indexes of a removed visitor, and what is kept in memory of their documents."""
+        self.preparation.forget_owner(owner)
         with self._lock:
             self._open.pop(owner, None)
             self._encoded = {key for key in self._encoded if key[0] != owner}

@@ -23,12 +23,11 @@ from pdfqa_core.protocols.conversations import (
     paired,
 )
 from pdfqa_core.services.answers import AnswerService
-from pdfqa_core.services.studies import Rosters, StudyService, write_plan
+from pdfqa_core.services.studies import StudyService
+from pdfqa_core.services.study_files import write_plan
 from pdfqa_core.services.study_reports import HIDDEN
 from pdfqa_core.settings import Settings
-from pdfqa_core.storage.conversations import Conversations
-from pdfqa_core.storage.protocols import Protocols
-from pdfqa_core.storage.studies import Studies
+from pdfqa_core.storage import Store
 from pdfqa_core.study_types import Study
 from pdfqa_core.types import Event, Stored, Turn
 
@@ -57,16 +56,13 @@ class MaHuEval:
 
     def __init__(
         self,
-        protocols: Protocols,
-        store: Studies,
-        conversations: Conversations,
+        store: Store,
         studies: StudyService,
         answers: AnswerService,
     ) -> None:
-        self._protocols = protocols
-        self._rosters = Rosters(protocols)
-        self._store = store
-        self._conversations = conversations
+        self._protocols = store.protocols
+        self._store = store.studies
+        self._conversations = store.conversations
         self._studies = studies
         self._answers = answers
 
@@ -101,10 +97,6 @@ class MaHuEval:
             return replace(one, rated=done + len(one.turns) - len(left))
 
         return replace(found.roster, held=tuple(map(counted, found.roster.held)))
-
-    def follows(self, study_id: str) -> bool:
-        """Return whether a study follows the protocol."""
-        return self._rosters.follows(study_id)
 
     def step(self, owner: str, study_id: str, annotator: str) -> Step:
         """Return what an evaluator does next. Raises UsageError for anybody else."""

@@ -3,115 +3,75 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import threading
+from collections import OrderedDict
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from pdfqa_core.chunking.sections import ContentsEntry, contents, levelled, shown_first
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.extraction.layout.outline import OutlineEntry, authors_on
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.languages import rules_of
-from pdfqa_core.services.answers import AnswerService, with_sources
-from pdfqa_core.services.conversation_files import Kept
+from pdfqa_core.reading.citations import with_sources
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.finding import spread_hits
-from pdfqa_core.services.preparation import Preparation
-from pdfqa_core.services.tasks import Tasks
-from pdfqa_core.services.under_way import UnderWay, Written
+from pdfqa_core.services.indexes import IndexService
+from pdfqa_core.services.tasks import Job, Tasks, job_name
 from pdfqa_core.settings import Settings
 from pdfqa_core.storage import Reading, Summary
 from pdfqa_core.storage.summaries import Summaries
 from pdfqa_core.text import terms
 from pdfqa_core.types import Document, Done, Page
 
+if TYPE_CHECKING:
+    from pdfqa_core.services.answers import AnswerService
+
 # ----------------------------------------------------------------------------------------------------
-# Summaries of documents on demand: written whether or not a page looks on, and kept until the text changes.
+# What is kept in memory of each owner's documents until it is needed again, the last of it.
 
-BUSY = "This document is being summarised already."
+Value = TypeVar("Value")
 
 
-class SummaryService:
-    """The summaries of each owner's documents, and those under way, each in a thread of its own."""
+class Kept(Generic[Value]):
+    """The last `most` values, by keys that begin with the owner; for any thread."""
 
-    def __init__(
-        self,
-        kept: Summaries,
-        documents: DocumentService,
-        answers: AnswerService,
-        preparation: Preparation,
-        tasks: Tasks,
-    ) -> None:
-        self._kept = kept
-        self._documents = documents
-        self._answers = answers
-        self._preparation = preparation
-        self._tasks = tasks
-        self._under_way = UnderWay("summary", BUSY, "Wait for it, or press Stop.", tasks)
-        documents.when_removed(self.stop)
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._values: OrderedDict[tuple[str, ...], Value] = OrderedDict()
+        self._lock = threading.Lock()
 
-    def get(self, owner: str, document_id: str, settings: Settings) -> Summary | None:
-        """Return the summary of a document as a recipe reads it; None where there is none of this text."""
-        found = self._documents.readable(owner, settings, (document_id,))
-        return self._kept.get(owner, found[0][1]) if found else None
+    def __len__(self) -> int:
+        return len(self._values)
 
-    def begin(self, owner: str, document_id: str, settings: Settings) -> Written:
-        """Begin to summarise a document.
+    def get(self, key: tuple[str, ...]) -> Value | None:
+        """Return what is kept under this key, or None."""
+        with self._lock:
+            if key in self._values:
+                self._values.move_to_end(key)
+            return self._values.get(key)
 
-        Raises PdfQAError where it has no text, or is being summarised already.
-        """
-        found = self._documents.readable(owner, settings, (document_id,))
-        if not found:
-            raise PdfQAError("This document has no text to summarise.", "Read it with OCR first.")
-        document, reading = found[0]
-        written = Written(owner, document_id, document.title or document.filename)
+    def keep(self, key: tuple[str, ...], value: Value) -> None:
+        """Keep a value, which may push out the one that was not asked for the longest."""
+        with self._lock:
+            self._values[key] = value
+            self._values.move_to_end(key)
+            while len(self._values) > self._most:
+                self._values.popitem(last=False)
 
-        def write() -> None:
-            with (
-                self._tasks.start(self._under_way.task(owner, document_id)) as stop,
-                self._preparation.answering(owner, (document_id,)),
-            ):
-                self._write(written, document, reading, settings, stop)
-
-        self._under_way.start(written, write)
-        return written
-
-    def _write(
-        self, written: Written, document: Document, reading: Reading, settings: Settings, stop: StopSignal
-    ) -> None:
-        """Summarise a document; the summary is stored before whoever looks on is told.
-
-        One that was stopped is too, unless there is another.
-        """
-        pages = self._documents.pages_of(document, reading)
-        reader, notes = self._answers.summary_reader(settings, written.question)
-        hits = spread_hits(pages, written.question, rules_of(reading.language), quoted=reader.llm is None)
-        for event in reader.read(written.question, hits, stop=stop):
-            if not isinstance(event, Done):
-                written.take(event)
-                continue
-            answer = replace(event.answer, notes=(*notes, *event.answer.notes))
-            answer = with_sources(answer, (), {document.id: document.filename})
-            finished = not answer.stopped or self._kept.get(written.owner, reading) is None
-            if answer.text and not answer.refused and finished:
-                self._kept.put(written.owner, reading, answer)
-            written.take(Done(answer))
-
-    def of(self, owner: str, document_id: str) -> Written | None:
-        """Return the summary of a document that is being written, None where there is none."""
-        return self._under_way.of(owner, document_id)
-
-    def stop(self, owner: str, document_id: str) -> None:
-        """Stop a summary; what is written is kept."""
-        self._under_way.stop(owner, document_id)
-
-    def close(self) -> None:
-        """Stop all, and wait until what is written is stored."""
-        self._under_way.close()
+    def forget_owners(self, owners: Collection[str]) -> None:
+        """Forget what is kept of these owners."""
+        with self._lock:
+            for key in [key for key in self._values if key[0] in owners]:
+                del self._values[key]
 
 
 # ----------------------------------------------------------------------------------------------------
 # What a document is, at a glance: title, authors, contents, and which of its pages could be read better.
 
+SUMMARY = "summary"  # the kind of such jobs
+BUSY = ("This document is being summarised already.", "Wait for it, or press Stop.")
 MOST_KEPT = 200  # overviews in memory
 LEAST_BOOKMARKS = 2  # with fewer the headings say more
 
@@ -135,18 +95,30 @@ class Overview:
 
 
 class OverviewService:
-    """Overviews of each owner's documents, kept in memory until the text changes."""
+    """Overviews of each owner's documents, kept in memory until the text changes, and summaries on demand, stored."""
 
-    def __init__(self, documents: DocumentService) -> None:
+    def __init__(
+        self,
+        summaries: Summaries,
+        documents: DocumentService,
+        indexes: IndexService,
+        answers: AnswerService,
+        tasks: Tasks,
+    ) -> None:
+        self._summaries = summaries
         self._documents = documents
+        self._indexes = indexes
+        self._answers = answers
+        self._tasks = tasks
         self.kept: Kept[Overview] = Kept(MOST_KEPT)
+        documents.when_removed.append(lambda owner, document_id: tasks.stop(job_name(SUMMARY, owner, document_id)))
 
     def of(self, owner: str, document_id: str, settings: Settings) -> Overview:
         """Return the overview of a document in the reading that a recipe uses; only the facts where it has no text.
 
         Raises UsageError if the owner has no such document.
         """
-        document = self._documents.get(owner, document_id)
+        document = self._documents.kept.get(owner, document_id)
         found = self._documents.readable(owner, settings, (document_id,))
         if not found:
             return Overview(document, document.authors)
@@ -166,6 +138,52 @@ class OverviewService:
         if not locked:
             self.kept.keep(key, made)
         return made
+
+    # ------------------------------------------------------------ summaries
+
+    def summary(self, owner: str, document_id: str, settings: Settings) -> Summary | None:
+        """Return the summary of a document as a recipe reads it; None where there is none of this text."""
+        found = self._documents.readable(owner, settings, (document_id,))
+        return self._summaries.get(owner, found[0][1]) if found else None
+
+    def summarise(self, owner: str, document_id: str, settings: Settings) -> Job:
+        """Begin to summarise a document in the background.
+
+        Raises PdfQAError where it has no text, or is being summarised already.
+        """
+        found = self._documents.readable(owner, settings, (document_id,))
+        if not found:
+            raise PdfQAError("This document has no text to summarise.", "Read it with OCR first.")
+        document, reading = found[0]
+        job = Job(SUMMARY, owner, document_id, document.title or document.filename)
+
+        def write() -> None:
+            with (
+                self._tasks.start(job.name) as stop,
+                self._indexes.preparation.answering(owner, (document_id,)),
+            ):
+                self._write(job, document, reading, settings, stop)
+
+        return self._tasks.begin(job, write, BUSY)
+
+    def _write(self, job: Job, document: Document, reading: Reading, settings: Settings, stop: StopSignal) -> None:
+        """Summarise a document; the summary is stored before whoever looks on is told.
+
+        One that was stopped is too, unless there is another.
+        """
+        pages = self._documents.pages_of(document, reading)
+        reader, notes = self._answers.summary_reader(settings, job.title)
+        hits = spread_hits(pages, job.title, rules_of(reading.language), quoted=reader.llm is None)
+        for event in reader.read(job.title, hits, stop=stop):
+            if not isinstance(event, Done):
+                job.take(event)
+                continue
+            answer = replace(event.answer, notes=(*notes, *event.answer.notes))
+            answer = with_sources(answer, (), {document.id: document.filename})
+            finished = not answer.stopped or self._summaries.get(job.owner, reading) is None
+            if answer.text and not answer.refused and finished:
+                self._summaries.put(job.owner, reading, answer)
+            job.take(Done(answer))
 
 
 def overview(document: Document, pages: Sequence[Page], outline: Sequence[OutlineEntry] = ()) -> Overview:

@@ -11,14 +11,17 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pdfqa_core.errors import PdfQAError, StoppedError
-from pdfqa_core.services.indexes import IndexService
+from pdfqa_core.services.tasks import PATIENCE, Job, Tasks
 from pdfqa_core.settings import Settings
 from pdfqa_core.streaming import EitherStop, TimeLeft
 from pdfqa_core.types import Progress
 
-PATIENCE = 10.0  # seconds; a batch that is under way takes far less
+if TYPE_CHECKING:
+    from pdfqa_core.services.indexes import IndexService
+
 _log = logging.getLogger(__name__)
 
 
@@ -38,18 +41,18 @@ class Preparing:
 class Preparation:
     """Encodes the passages of each owner's documents, one document at a time, and opens the index when all are done."""
 
-    def __init__(self, indexes: IndexService) -> None:
+    def __init__(self, indexes: IndexService, tasks: Tasks) -> None:
         self._indexes = indexes
+        self._tasks = tasks
         self._changed = threading.Condition()
         self._wanted: dict[str, Settings] = {}  # by owner, who came first at the front
         self._first: dict[str, tuple[str, ...]] = {}  # by owner, the documents asked about, the latest first
         self._states: dict[str, dict[str, Preparing]] = {}  # by owner and document
         self._stopped: set[tuple[str, str]] = set()
         self._answering = 0
-        self._closing = threading.Event()
+        self._working = False
         self._interrupt = threading.Event()  # of the document in work
         self._current = ("", "")
-        self._thread: threading.Thread | None = None
 
     # ------------------------------------------------------------ what is wanted
 
@@ -58,14 +61,11 @@ class Preparation:
         if not owner or not self._indexes.needs_embeddings(settings):
             return
         with self._changed:
-            if self._closing.is_set():
-                return
             self._wanted[owner] = settings
             self._put_first(owner, first)
-            if self._thread is None or not self._thread.is_alive():
-                self._thread = threading.Thread(target=self._work, name="preparation", daemon=True)
-                self._thread.start()
-            self._changed.notify_all()
+            if not self._working and not self._tasks.closing.is_set():
+                self._working = True
+                self._tasks.begin(Job("preparation", ""), self._work)
 
     def _put_first(self, owner: str, documents: Sequence[str]) -> None:
         self._first[owner] = tuple(dict.fromkeys((*documents, *self._first.get(owner, ()))))
@@ -86,16 +86,16 @@ class Preparation:
             self._stopped.discard((owner, document_id))
         self.want(owner, settings, (document_id,))
 
-    def forget(self, owner: str, document_id: str) -> None:
-        """Keep nothing of a removed document, also if its meaning is being read."""
+    def forget(self, owner: str, document_id: str) -> bool:
+        """Keep nothing of a removed document; return whether its meaning was being read, which is over then."""
         with self._changed:
             self._stopped.discard((owner, document_id))
             self._states.get(owner, {}).pop(document_id, None)
             if self._current != (owner, document_id):
-                return
+                return False
             self._interrupt.set()
             self._changed.wait_for(lambda: self._current != (owner, document_id), timeout=PATIENCE)
-        self._indexes.forget(owner, document_id)
+            return True
 
     def forget_owner(self, owner: str) -> None:
         """Keep nothing of a removed visitor, also if the meaning of a document of theirs is being read."""
@@ -127,23 +127,13 @@ class Preparation:
                 self._answering -= 1
                 self._changed.notify_all()
 
-    def close(self) -> None:
-        """End the work; what is done is kept."""
-        with self._changed:
-            self._closing.set()
-            self._changed.notify_all()
-            thread = self._thread
-        if thread is not None:
-            thread.join(timeout=PATIENCE)
-
     # ------------------------------------------------------------ the work
 
     def _work(self) -> None:
         while True:
             with self._changed:
-                while not self._wanted and not self._closing.is_set():
-                    self._changed.wait()
-                if self._closing.is_set():
+                if not self._wanted or self._tasks.closing.is_set():
+                    self._working = False
                     return
                 owner, settings = next(iter(self._wanted.items()))
             try:
@@ -187,7 +177,7 @@ class Preparation:
             began = self._states[owner][todo[0]] if todo else Preparing(0, 0)
         if not todo:
             if not waiting:
-                for _ in self._indexes.opened(owner, settings, self._closing):
+                for _ in self._indexes.opened(owner, settings, self._tasks.closing):
                     pass
             self._done(owner, settings)
             return
@@ -204,7 +194,7 @@ class Preparation:
                     )
 
         try:
-            self._indexes.encode(owner, settings, todo[0], report, EitherStop(interrupt, self._closing))
+            self._indexes.encode(owner, settings, todo[0], report, EitherStop(interrupt, self._tasks.closing))
         finally:
             with self._changed:
                 self._current = ("", "")
@@ -220,5 +210,5 @@ class Preparation:
 
     def _wait_for_answers(self, interrupt: threading.Event) -> None:
         with self._changed:
-            while self._answering and not self._closing.is_set() and not interrupt.is_set():
+            while self._answering and not self._tasks.closing.is_set() and not interrupt.is_set():
                 self._changed.wait(timeout=1.0)

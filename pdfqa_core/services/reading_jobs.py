@@ -2,7 +2,7 @@
 
 What is to be read is noted in the database, uploads with a copy of their file in the folder `incoming/` of the
 workspace, until it has been read: after the program ended, the next one goes on with it, or another one that runs on
-the same database (see `workers`). Passwords are never noted.
+the same database (see `Workers`). Passwords are never noted.
 """
 
 from __future__ import annotations
@@ -13,77 +13,97 @@ import os
 import shutil
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pdfqa_core.errors import ConflictError, StorageError, UsageError
 from pdfqa_core.ingest import Source, short_name
-from pdfqa_core.services.documents import DocumentService
-from pdfqa_core.services.tasks import Tasks, Workers
+from pdfqa_core.services.tasks import Job, Tasks
 from pdfqa_core.settings import ExtractionSettings
 from pdfqa_core.storage.work import Piece
 from pdfqa_core.types import Document, Progress
 from pdfqa_core.whole_files import DAMAGE, cannot_write, keeping, unfinished
 
+if TYPE_CHECKING:
+    from pdfqa_core.services.documents import DocumentService
+
 NOTE = ".json"  # of files in which earlier versions noted what is to be read
 KIND = "reading"
 KEPT = "Documents that were there before are kept."
-PATIENCE = 10.0  # seconds that closing waits for reading processes to end
 _log = logging.getLogger(__name__)
 
 
-@dataclass(eq=False)
-class Batch:
-    """Files that are read together, and how far they are. Read it under no lock: its values are replaced whole.
+class Batch(Job):
+    """Files that are read together, and how far they are.
 
     `documents` are those that are finished, `steps` the last progress of each file in work. `error` is what ended it;
     it is `lost` when another program has it.
     """
 
-    id: str
-    owner: str
-    sources: tuple[Source, ...]
-    extraction: ExtractionSettings
-    again: bool = False
-    documents: tuple[Document, ...] = ()
-    steps: tuple[Progress, ...] = ()
-    error: Exception | None = None
-    stopped: bool = False
-    lost: bool = False
-    done: bool = False
-    version: int = 0
-    copies: dict[Path, None] = field(default_factory=dict)
+    def __init__(
+        self, subject: str, owner: str, sources: tuple[Source, ...], extraction: ExtractionSettings, again: bool = False
+    ) -> None:
+        super().__init__(KIND, owner, subject)
+        self.sources = sources
+        self.extraction = extraction
+        self.again = again
+        self.documents: tuple[Document, ...] = ()
+        self.steps: tuple[Progress, ...] = ()
+        self.lost = False
+        self.copies: dict[Path, None] = {}
+        self._version = 0
 
-    @property
-    def task(self) -> str:
-        """The name under which it is stopped."""
-        return f"reading-{self.id}"
+    def take(self, event: Document | Progress, *, last: bool = False) -> None:
+        """Note a document that is finished, or how far a file is; of each file only that is kept."""
+        with self._changed:
+            steps = {_file_of(step): step for step in self.steps}
+            if isinstance(event, Document):
+                self.documents = (*self.documents, event)
+                steps.pop(event.filename, None)
+            else:
+                steps[_file_of(event)] = event
+            self.steps = tuple(steps.values())
+            self._version += 1
+            self._changed.notify_all()
+
+    def end(self, error: Exception | None = None) -> None:
+        """Note that nothing more will happen."""
+        self.steps = ()
+        super().end(error)
+
+    def events(self) -> Iterator[Progress | Document]:
+        """Yield how far it is until it has ended; nobody has to listen. Raises what ended it."""
+        seen, version = 0, -1
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._version != version or self._ended)  # noqa: B023
+                version, documents, steps, ended = self._version, self.documents, self.steps, self._ended
+            yield from documents[seen:]
+            seen = len(documents)
+            if ended:
+                break
+            yield from steps
+        if self.error is not None:
+            raise self.error
+
+
+def _file_of(step: Progress) -> str:
+    return step.phase.partition(" ")[2]  # a phase is a word and the name of its file
 
 
 class ReadingJobs:
-    """Batches of each owner, read one after the other; `finished(owner, document)` is told of each document."""
+    """Batches of each owner, read one after the other."""
 
-    def __init__(
-        self,
-        folder: Path,
-        documents: DocumentService,
-        tasks: Tasks,
-        workers: Workers,
-        finished: Callable[[str, Document], None],
-    ) -> None:
+    def __init__(self, folder: Path, documents: DocumentService, tasks: Tasks) -> None:
         self._folder = folder
         self._documents = documents
         self._tasks = tasks
-        self._workers = workers
-        workers.register(KIND, self._take, self._lost, lambda: True)
-        self._finished = finished
-        self._changed = threading.Condition()
+        self._workers = tasks.workers
+        self._workers.register(KIND, self._take, self._lost, lambda: True)
+        self._lock = threading.Lock()
         self._batches: list[Batch] = []
-        self._locks: dict[str, threading.Lock] = {}
-        self._threads: list[threading.Thread] = []
-        self._closing = threading.Event()
+        tasks.meters.work["files to read"] = lambda: self.left
 
     # ------------------------------------------------------------ beginning and following
 
@@ -106,18 +126,18 @@ class ReadingJobs:
         batch = Batch(uuid.uuid4().hex, owner, sources, extraction, again)
         if not owner:
             raise UsageError("This page does not know whose documents these are.", "Open it again.")
-        self._documents.room.reserve(batch.id, owner, sources)
+        self._documents.room.reserve(batch.subject, owner, sources)
         try:
             with keeping(f"the uploads in {self._folder}", KEPT):
                 if keep:
                     self._will_keep(batch)
-                self._workers.begin(Piece(batch.id, KIND, owner, _noted(batch, batch.sources)))
+                self._workers.begin(Piece(batch.subject, KIND, owner, _noted(batch, batch.sources)))
                 for copy, source in zip(batch.copies, sources, strict=False):  # noted before: nothing unknown is left
                     with unfinished(copy) as draft:
                         shutil.move(source.path, draft)
         except (StorageError, OSError) as error:
             self._forget(batch)
-            self._documents.room.release(batch.id)
+            self._documents.room.release(batch.subject)
             if isinstance(error, StorageError):
                 raise
             hint = "Check the permissions of the folder, and add the files again."
@@ -128,97 +148,62 @@ class ReadingJobs:
     def _will_keep(self, batch: Batch) -> None:
         """Say where the files of a batch will lie."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        kept = [self._folder / f"{batch.id}-{number}.pdf" for number in range(len(batch.sources))]
+        kept = [self._folder / f"{batch.subject}-{number}.pdf" for number in range(len(batch.sources))]
         batch.copies = dict.fromkeys(kept)
         batch.sources = tuple(Source(path, one.filename) for path, one in zip(kept, batch.sources, strict=True))
 
     def _start(self, batch: Batch, password: str | None = None) -> None:
-        thread = threading.Thread(target=self._run, args=(batch, password), name="reading", daemon=True)
-        with self._changed:
-            self._batches = [one for one in self._batches if not one.done or one.owner != batch.owner] + [batch]
-            self._threads = [one for one in self._threads if one.is_alive()] + [thread]
-        thread.start()
-
-    def follow(self, batch: Batch) -> Iterator[Progress | Document]:
-        """Yield how far a batch is until it is done; nobody has to listen. Raises what ended it."""
-        seen, version = 0, -1
-        while True:
-            with self._changed:
-                self._changed.wait_for(lambda: batch.version != version or batch.done)  # noqa: B023
-                version, documents, steps, done = batch.version, batch.documents, batch.steps, batch.done
-            yield from documents[seen:]
-            seen = len(documents)
-            if done:
-                break
-            yield from steps
-        if batch.error is not None:
-            raise batch.error
+        with self._lock:
+            self._batches = [one for one in self._batches if not one.ended or one.owner != batch.owner] + [batch]
+        self._tasks.begin(batch, lambda: self._run(batch, password), line=f"{KIND} {batch.owner}")
 
     def of(self, owner: str) -> tuple[Batch, ...]:
-        """Return the owner's batches that are not done, in their order, or the last one."""
-        with self._changed:
+        """Return the owner's batches that have not ended, in their order, or the last one."""
+        with self._lock:
             mine = [batch for batch in self._batches if batch.owner == owner]
-        return tuple(batch for batch in mine if not batch.done) or tuple(mine[-1:])
+        return tuple(batch for batch in mine if not batch.ended) or tuple(mine[-1:])
 
     @property
     def left(self) -> int:
         """How many files of everybody are still to be read."""
-        with self._changed:
-            return sum(len(one.sources) - len(one.documents) for one in self._batches if not one.done)
+        with self._lock:
+            return sum(len(one.sources) - len(one.documents) for one in self._batches if not one.ended)
 
     def stop(self, owner: str) -> None:
         """Stop reading for an owner; documents that were finished stay."""
-        with self._changed:
-            stopped = [batch for batch in self._batches if batch.owner == owner and not batch.done]
-            for batch in stopped:
-                batch.stopped = True
-        for batch in stopped:
-            self._tasks.stop(batch.task)
+        for batch in self.of(owner):
+            self._tasks.stop(batch.name)
 
     # ------------------------------------------------------------ the work
 
     def _run(self, batch: Batch, password: str | None) -> None:
-        with self._changed:
-            lock = self._locks.setdefault(batch.owner, threading.Lock())
-        with lock:
-            if not batch.stopped and not self._closing.is_set():
-                try:
-                    self._read(batch, password)
-                except Exception as error:  # noqa: BLE001 - whoever follows it is told
-                    batch.error = error
-        if self._closing.is_set() and not batch.lost:
-            self._leave(batch)
-        elif not batch.lost:
-            self._forget(batch)
-        self._documents.room.release(batch.id)
-        with self._changed:
-            batch.done, batch.steps = True, ()
-            self._changed.notify_all()
+        closing = self._tasks.closing
+        try:
+            if not batch.stop.is_set() and not closing.is_set():
+                self._read(batch, password)
+        finally:
+            if closing.is_set() and not batch.lost:
+                self._leave(batch)
+            elif not batch.lost:
+                self._forget(batch)
+            self._documents.room.release(batch.subject)
 
     def _read(self, batch: Batch, password: str | None) -> None:
-        steps: dict[str, Progress] = {}
         for event in self._documents.ingest(
             batch.owner,
             batch.sources,
             password=password,
             again=batch.again,
             extraction=batch.extraction,
-            task=batch.task,
+            task=batch.name,
             reserved=True,
         ):
-            if batch.stopped:  # before its task had begun
-                self._tasks.stop(batch.task)
+            batch.take(event)
             if isinstance(event, Document):
-                steps.pop(event.filename, None)
-                batch.documents = (*batch.documents, event)
                 self._read_already(batch, event)
-                self._finished(batch.owner, event)
-            else:
-                steps[event.phase.partition(" ")[2]] = event  # a phase is a word and the name of its file
-            with self._changed:
-                batch.steps = tuple(steps.values())
-                batch.version += 1
-                self._changed.notify_all()
+                self._documents.versions.look(batch.owner, event)
+                for noted in self._documents.when_read:
+                    noted(batch.owner, event)
 
     # ------------------------------------------------------------ what outlives the program
 
@@ -232,25 +217,25 @@ class ReadingJobs:
         if not left:
             return  # the whole note goes at once
         try:
-            mine = self._workers.change(batch.id, _noted(batch, left))
+            mine = self._workers.change(batch.subject, _noted(batch, left))
         except StorageError as error:
             _log.warning("what is left to read is not noted: %s", error)
         else:
             if not mine:
-                self._lost(batch.id)
+                self._lost(batch.subject)
 
     def _forget(self, batch: Batch) -> None:
         try:
             for file in batch.copies:
                 file.unlink(missing_ok=True)
-            self._workers.finish(batch.id)
+            self._workers.finish(batch.subject)
         except (OSError, StorageError) as error:
             _log.warning("files that were read stay in %s: %s", self._folder, error)
 
     def _leave(self, batch: Batch) -> None:
         """Leave what is not finished to the next program."""
         try:
-            self._workers.release(batch.id)
+            self._workers.release(batch.subject)
         except StorageError as error:
             _log.warning("what is left to read was not let go: %s", error)
 
@@ -259,7 +244,7 @@ class ReadingJobs:
         for note in sorted(self._folder.glob(f"*{NOTE}"), key=os.path.getmtime):
             try:
                 batch = self._from(note.stem, json.loads(note.read_bytes()))
-                self._workers.begin(Piece(batch.id, KIND, batch.owner, _noted(batch, batch.sources)))
+                self._workers.begin(Piece(batch.subject, KIND, batch.owner, _noted(batch, batch.sources)))
                 self._start(batch)
             except ConflictError:  # another program took it up
                 continue
@@ -281,10 +266,10 @@ class ReadingJobs:
     def _lost(self, batch_id: str) -> None:
         """Stop a batch that another program has taken over: it is slow here, or was thought dead."""
         for batch in self._batches:
-            if batch.id == batch_id and not batch.done:
+            if batch.subject == batch_id and not batch.ended:
                 _log.warning("another program goes on with reading %d files", len(batch.sources))
-                batch.lost = batch.stopped = True
-                self._tasks.stop(batch.task)
+                batch.lost = True
+                self._tasks.stop(batch.name)
 
     def _from(self, name: str, row: dict[str, Any]) -> Batch:
         sources = [Source(Path(one["path"]), str(one["filename"])) for one in row["files"]]
@@ -294,19 +279,6 @@ class ReadingJobs:
         named = [*(source.path for source in there), *(Path(one) for one in row.get("copies", []))]
         batch.copies = {path: None for path in named if path.parent == self._folder}
         return batch
-
-    def let_go(self) -> None:
-        """Have the work end; what is not finished is taken up by the next program."""
-        self._closing.set()
-        for batch in list(self._batches):
-            if not batch.done:
-                self._tasks.stop(batch.task)
-
-    def close(self) -> None:
-        """End the work and wait for its end."""
-        self.let_go()
-        for thread in list(self._threads):
-            thread.join(timeout=PATIENCE)
 
 
 def _noted(batch: Batch, left: Sequence[Source]) -> str:

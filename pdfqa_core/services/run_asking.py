@@ -50,13 +50,9 @@ from pdfqa_core.retrieval.encoder import TextEncoder, Vectors
 from pdfqa_core.retrieval.onnx_graph import INT8
 from pdfqa_core.retrieval.postings import Postings
 from pdfqa_core.services.answers import AnswerService
-from pdfqa_core.services.collections import CollectionService
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.indexes import IndexService
-from pdfqa_core.services.preparation import Preparation
-from pdfqa_core.services.room import Room
 from pdfqa_core.services.run_systems import AskedSystem, load_settings
-from pdfqa_core.services.secret_words import Passwords
 from pdfqa_core.services.systems import shared_words
 from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.services.versions import MODELS, STATISTICS, versions
@@ -427,7 +423,7 @@ class _Bench:
 
     def __init__(self, material: Material) -> None:
         settings, self._copy = material.settings, CopiedDocuments(material.documents)
-        store, tasks = self._copy.store, Tasks()
+        store, tasks = self._copy.store, Tasks(self._copy.store)
         self._stored = StoredReplies.of(material.replies)
         self._replies: ChainMap[str, str] = ChainMap({}, {}, self._stored)  # of this task, of this worker, of before
         files, opened_with = ModelFiles(NOWHERE, material.models), Settings()
@@ -435,18 +431,9 @@ class _Bench:
         encoders = Encoders.with_graphs(material.graphs, files.encoders.find, files.encoders.find_late)
         models = Models(encoders, LanguageModel(settings.llm, files, key=lambda url: material.key), files)
         llm = CachedLLM(models.language.llm(), self._replies, mark=material.mark)
-        documents = DocumentService(store, opened_with, Passwords(), tasks, Room(store, opened_with.server))
-        indexes = IndexService(NOWHERE, documents, encoders, tasks)
-        answers = AnswerService(
-            store,
-            documents,
-            CollectionService(store),
-            indexes,
-            Preparation(indexes),
-            models.language,
-            tasks,
-            lambda _: llm,
-        )
+        documents = DocumentService(store, opened_with, tasks)
+        indexes = IndexService(store, opened_with, documents, encoders, tasks)
+        answers = AnswerService(store, documents, indexes, models.language, tasks, lambda _: llm)
         self._never = threading.Event()
         self._cases = {case.id: case for case in material.file.cases}
         self._asked = AskedSystem(

@@ -19,8 +19,7 @@ from pdfqa_core.protocols.study_items import GeneratedItem
 from pdfqa_core.reading.outcomes import lines_and_words
 from pdfqa_core.services.run_systems import RunFiles
 from pdfqa_core.services.runs import RunService, key_of
-from pdfqa_core.services.studies import PAIRWISE
-from pdfqa_core.services.study_setup import StudySetup
+from pdfqa_core.services.studies import PAIRWISE, StudyService
 from pdfqa_core.storage.runs import Runs
 from pdfqa_core.study_types import GoldPassage, ItemDetails, Study
 from pdfqa_core.types import Hit, Passage, Span
@@ -194,12 +193,12 @@ class RunStudies:
         self,
         runs: RunService,
         together: RunsTogether,
-        setup: StudySetup,
+        studies: StudyService,
         filenames: Callable[[str], Mapping[str, str]],
     ) -> None:
         self._runs = runs
         self._together = together
-        self._setup = setup
+        self._studies = studies
         self._filenames = filenames
 
     def make(
@@ -226,7 +225,7 @@ class RunStudies:
         if not items:
             raise UsageError("There is no answer to rate.", "Choose other questions, or let the run go on.")
         by = "" if preset == PAIRWISE and by == "system" else by
-        return self._setup.of_items(owner, name, items, n=n, seed=seed, by=by, preset=preset, names=names)
+        return self._studies.of_items(owner, name, items, n=n, seed=seed, by=by, preset=preset, names=names)
 
     def items(
         self, owner: str, run_ids: Sequence[str], item_ids: Collection[str] = (), systems: Collection[str] = ()

@@ -1,7 +1,7 @@
 """Runs under way, each in a thread of its own: one goes on whether or not a page looks on.
 
 Each is claimed in the database: no other program on it begins with the same run, and if this one is killed, another one
-goes on (see `workers`).
+goes on (see `Workers`).
 """
 
 from __future__ import annotations
@@ -13,26 +13,25 @@ import threading
 from pdfqa_core.errors import PdfQAError, StoppedError
 from pdfqa_core.evaluation_types import Run
 from pdfqa_core.services.runs import WORK as KIND
-from pdfqa_core.services.runs import RunRequest, RunService
-from pdfqa_core.services.tasks import Workers
+from pdfqa_core.services.runs import RunRequest, RunService, task_of
+from pdfqa_core.services.tasks import Job, Tasks
 from pdfqa_core.storage.work import Piece
 from pdfqa_core.types import Progress
 from pdfqa_core.whole_files import in_words
 
-PATIENCE = 10.0  # seconds that the end of the program waits for a run to stop
 _log = logging.getLogger(__name__)
 
 
 class Running:
     """The runs under way, one at a time for all owners: they share the language model."""
 
-    def __init__(self, runs: RunService, workers: Workers, *, demo: bool = False) -> None:
+    def __init__(self, runs: RunService, tasks: Tasks, *, demo: bool = False) -> None:
         self._runs = runs
-        self._workers = workers
+        self._tasks = tasks
+        self._workers = tasks.workers
         self._demo = demo
-        workers.register(KIND, self._take, runs.stop, lambda: not demo and not self._busy())
+        self._workers.register(KIND, self._take, runs.stop, lambda: not demo and not self._busy())
         self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
         self._run: tuple[str, str] = ("", "")  # owner, run
         self._progress: Progress | None = None
         self._ended: dict[str, str] = {}  # what ended a run, by its id; "" where it was finished
@@ -47,13 +46,12 @@ class Running:
             self._go(owner, run_id, retry)
 
     def _busy(self) -> bool:
-        return self._thread is not None and self._thread.is_alive()
+        return self._tasks.count(KIND) > 0
 
     def _go(self, owner: str, run_id: str, retry: bool) -> None:
         self._run, self._progress = (owner, run_id), Progress("getting ready")
         self._ended.pop(run_id, None)
-        self._thread = threading.Thread(target=self._work, args=(owner, run_id, retry), name="run", daemon=True)
-        self._thread.start()
+        self._tasks.begin(Job(KIND, owner, name=task_of(run_id)), lambda: self._work(owner, run_id, retry))
 
     def _take(self, piece: Piece) -> None:
         """Go on with a run that this program has claimed, since the one that worked on it died."""
@@ -116,12 +114,3 @@ class Running:
         run_id, _ = self.of(owner)
         if run_id:
             self._runs.stop(run_id)
-
-    def close(self) -> None:
-        """Stop, and wait until what is done is stored."""
-        with self._lock:
-            thread, run_id = self._thread, self._run[1]
-        if run_id:
-            self._runs.stop(run_id)
-        if thread is not None:
-            thread.join(PATIENCE)

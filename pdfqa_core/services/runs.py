@@ -55,11 +55,12 @@ from pdfqa_core.services.run_systems import (
     with_defaults,
     with_unset,
 )
-from pdfqa_core.services.tasks import Tasks, Workers
+from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.services.training import LeakageCheck
 from pdfqa_core.services.versions import MODELS, RETRIEVAL, versions
 from pdfqa_core.settings import LLMSettings, Settings
-from pdfqa_core.storage.runs import FILENAME, Runs, StoredReplies
+from pdfqa_core.storage import Store
+from pdfqa_core.storage.runs import FILENAME, StoredReplies
 from pdfqa_core.types import Page, Progress
 from pdfqa_core.whole_files import keeping
 
@@ -93,35 +94,32 @@ class RunRequest:
 
 
 class RunService:
-    """The runs of each owner. `answers` makes the service that answers, given a model that keeps its replies."""
+    """The runs of each owner. A model that answers again what it has answered is not asked: its replies are kept."""
 
     def __init__(
         self,
-        workspace: Path,
-        store: Runs,
+        store: Store,
         documents: DocumentService,
         indexes: IndexService,
-        answers: Callable[[Remembering], AnswerService],
+        answers: AnswerService,
         models: Models,
         leakage: LeakageCheck,
         tasks: Tasks,
-        workers: Workers,
         opened_with: Settings,
         embedder: Callable[[], TokenEmbedder] = token_embedder,
     ) -> None:
-        self._workspace = workspace
-        self._store = store
-        self._files = RunFiles(workspace / "run_data")
+        self._workspace = store.workspace
+        self._store = store.runs
+        self._files = RunFiles(store.workspace / "run_data")
         self._documents = documents
         self._indexes = indexes
         self._remembering = Remembering(models.language, self._kept_replies)
-        self._answering = answers
-        self._answers = answers(self._remembering)
+        self._answers = answers
         self._opened_with = opened_with
         self._models = models
         self._leakage = leakage
         self._tasks = tasks
-        self._workers = workers
+        self._workers = tasks.workers
         self._embedder = embedder
         self._elsewhere: ClusterAsking | None = None
         if models.cluster is not None:
@@ -222,7 +220,7 @@ class RunService:
 
         def page(document_id: str, number: int) -> Page | None:
             if document_id not in read:
-                read[document_id] = {one.number: one for one in self._documents.pages(owner, document_id, settings)}
+                read[document_id] = {one.number: one for one in self._documents.text(owner, document_id, settings)}
             return read[document_id].get(number)
 
         return with_gold(file, path, [document for document, _ in found], page, self._documents.filenames(owner))
@@ -311,7 +309,7 @@ class RunService:
         if RECORDED in protocol.evidence and all(case.recorded is not None for case in file.cases):
             return RECORDED
         first = protocol.evidence[0]
-        searched = file.corpus or self._documents.list(owner)
+        searched = file.corpus or self._documents.kept.list(owner)
         if first == SEARCH and not searched and GIVEN in protocol.evidence and any(c.contexts for c in file.cases):
             return GIVEN
         if first == GIVEN and not any(case.contexts or case.gold_citations for case in file.cases):
@@ -428,7 +426,7 @@ class RunService:
     ) -> Generator[Progress, None, None]:
         language = remembering.language
         settings = language.running(self._settings(run, system))
-        answers = self._answers if remembering is self._remembering else self._answering(remembering)
+        answers = self._answers.with_model(remembering.language, remembering)
         asked = AskedSystem(
             system,
             settings,

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import count
+from pathlib import Path
 
-from pdfqa_core.errors import UsageError
-from pdfqa_core.exports.studies import FORMATS, blinded, rating_rows, write_ratings
+from pdfqa_core.errors import PdfQAError, UsageError
+from pdfqa_core.exports.studies import FORMATS, RatingsFile, blinded, rating_rows, write_ratings
 from pdfqa_core.metrics.agreement import Agreement
 from pdfqa_core.protocols import annotation
 from pdfqa_core.protocols.annotation import CRITERIA, AnnotationProgress, Given, by_annotator
-from pdfqa_core.protocols.conversations import Held, Plan, Roster, paired
+from pdfqa_core.protocols.conversations import Held, Roster, paired
+from pdfqa_core.protocols.study_definition import DEFAULT_PRESET, check_change, preset_named, with_keys
+from pdfqa_core.protocols.study_items import GeneratedItem, Source, draw, listed_names, pairs, study_of
 from pdfqa_core.protocols.study_measures import Disagreement, disagreements
-from pdfqa_core.storage.conversations import Conversations
+from pdfqa_core.services.documents import DocumentService
+from pdfqa_core.services.study_files import StudyFiles, StudyPages, read_plan
+from pdfqa_core.services.study_reports import AdjudicationService, StudyReports
+from pdfqa_core.storage import Store
 from pdfqa_core.storage.protocols import Protocols
-from pdfqa_core.storage.records import SEAT, HeldConversation, Seat, StudyTurn
+from pdfqa_core.storage.records import SEAT, Annotator, HeldConversation, Seat, StudyTurn
 from pdfqa_core.storage.studies import OVER, Studies
-from pdfqa_core.study_types import Adjudication, Criterion, ItemRole, Rating, Role, Skip, Study, StudyState
+from pdfqa_core.study_types import Adjudication, Criterion, GoldPassage, ItemRole, Rating, Role, Skip, Study, StudyState
 from pdfqa_core.types import Turn
 
 # ----------------------------------------------------------------------------------------------------
@@ -89,18 +94,6 @@ class Rosters:
         return found
 
 
-def write_plan(plan: Plan) -> str:
-    """Return a plan as it is stored."""
-    return json.dumps(asdict(plan), ensure_ascii=False)
-
-
-def read_plan(written: str) -> Plan:
-    """Return a plan that was stored."""
-    data = json.loads(written)
-    lists = {name: tuple(data[name]) for name in ("evaluators", "questions", "document_ids")}
-    return Plan(**{**data, **lists})
-
-
 # ----------------------------------------------------------------------------------------------------
 # In which order somebody rates the items of a study, which of them are finished, and how far everybody is.
 
@@ -108,14 +101,14 @@ def read_plan(written: str) -> Plan:
 class Queues:
     """Orders and counts; answers are not read for it. `criteria` are asked where a study does not say what it asks."""
 
-    def __init__(self, studies: Studies, criteria: Sequence[Criterion], rosters: Rosters | None = None) -> None:
+    def __init__(self, studies: Studies, criteria: Sequence[Criterion], rosters: Rosters) -> None:
         self._studies = studies
         self._criteria = tuple(criteria)
         self._rosters = rosters
 
     def of(self, study: Study, annotator: str) -> tuple[str, ...]:
         """Return the ids of the turns that an annotator rates, in their order."""
-        if self._rosters is not None and self._rosters.follows(study.id):
+        if self._rosters.follows(study.id):
             return self._rosters.own_turns(study, annotator) if annotator else study.turn_ids  # as they were asked
         drawn = next((one.drawn_as for one in self._studies.people(study.id) if one.name == annotator), "")
         planted = self._studies.progress.planted(study.id)
@@ -213,15 +206,6 @@ class StudyResults:
     table: tuple[Agreement, ...] = ()
     disagreements: tuple[Disagreement, ...] = ()
     checks: tuple[tuple[str, int, int], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class RatingsFile:
-    """Ratings as a file: its name, its content, and how many ratings it holds."""
-
-    name: str
-    data: bytes
-    rows: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,34 +317,30 @@ PAIRWISE = "pairwise"  # the preset of a study in which two answers are compared
 
 
 class StudyService:
-    """The studies of a workspace; `criteria` are what annotators are asked where a study does not say.
+    """The studies of a workspace: made, rated, kept; `criteria` are asked where a study does not say what it asks.
 
     Methods raise UsageError where the study is not the owner's, and StorageError.
     """
 
-    def __init__(
-        self,
-        studies: Studies,
-        conversations: Conversations,
-        criteria: Sequence[Criterion] = CRITERIA,
-        rosters: Rosters | None = None,
-    ) -> None:
-        self._rosters = rosters
-        self._studies = studies
-        self._conversations = conversations
+    def __init__(self, store: Store, documents: DocumentService, criteria: Sequence[Criterion] = CRITERIA) -> None:
+        self.kept, self.changes = store.studies, store.study_changes
         self.criteria = tuple(criteria)
-        self._queues = Queues(studies, self.criteria, rosters)
-        self._kept: tuple[object, RatedStudy] | None = None
+        self.rosters = Rosters(store.protocols)
+        self.files = StudyFiles(store.studies, self)
+        self.pages = StudyPages(store.study_changes, documents.pages)
+        self.reports = StudyReports(self)
+        self.adjudication = AdjudicationService(self, store.study_changes)
+        self._conversations = store.conversations
+        self._documents = documents
+        self._queues = Queues(store.studies, self.criteria, self.rosters)
+        self._read_last: tuple[object, RatedStudy] | None = None
+        documents.while_whole.append(self.pages.before_removal)
 
     # ------------------------------------------------------------ studies
 
     def list(self, owner: str, *, deleted: bool = False) -> tuple[Study, ...]:
         """Return the owner's studies, newest first; those that are marked as deleted only where asked for."""
-        return tuple(one for one in self._studies.list(owner) if deleted or one.state is not StudyState.DELETED)
-
-    def get(self, owner: str, study_id: str) -> Study:
-        """Return one study."""
-        return self._studies.get(owner, study_id)
+        return tuple(one for one in self.kept.list(owner) if deleted or one.state is not StudyState.DELETED)
 
     def criteria_of(self, study: Study) -> tuple[Criterion, ...]:
         """Return what a study asks."""
@@ -368,15 +348,15 @@ class StudyService:
 
     def names(self, owner: str, study_id: str) -> tuple[str, ...]:
         """Return who may sign in by choosing their name: who was invited, and who did before."""
-        return self._studies.annotators(self._studies.get(owner, study_id).id)
+        return self.kept.annotators(self.kept.get(owner, study_id).id)
 
     def create(self, owner: str, name: str, conversation_ids: Sequence[str]) -> Study:
         """Make a study of all turns of these conversations. Raises UsageError as `Studies.create`."""
-        return self._studies.create(owner, name, conversation_ids, int(time.time()))
+        return self.kept.create(owner, name, conversation_ids, int(time.time()))
 
     def open_studies(self, owner: str) -> tuple[Study, ...]:
         """Return the owner's studies that take more answers, newest first: those of which `add` raises nothing."""
-        known = self._studies.list(owner)
+        known = self.kept.list(owner)
         return tuple(one for one in known if one.state is StudyState.OPEN and not self._takes_no_more(owner, one))
 
     def create_of(self, owner: str, conversation_id: str, turn_id: str = "") -> Study:
@@ -384,34 +364,152 @@ class StudyService:
         conversation = self._conversations.get(owner, conversation_id)
         asked = next((turn.question for turn in conversation.turns if turn.id == turn_id), "")
         title = (" ".join(asked.split()) or conversation.title or "Study")[:LONGEST_NAME]
-        studies = self._studies.list(owner)
+        studies = self.kept.list(owner)
         taken = {study.name for study in studies}
         numbered = (title if n == 1 else f"{title} ({n})" for n in count(1))
         name = next(name for name in numbered if name not in taken)
-        return self._studies.create(owner, name, [conversation_id], len(studies), only=turn_id)
+        return self.kept.create(owner, name, [conversation_id], len(studies), only=turn_id)
 
     def add(self, owner: str, study_id: str, turn_id: str) -> Study:
         """Add a turn to a study and return it. Raises UsageError if everybody has finished, or no turn fits into it."""
         if why := self._takes_no_more(owner, self._require_open(owner, study_id)):
             raise UsageError(f"{why}, so it takes no more answers.", "Make a new one.")
-        return self._studies.add_turn(owner, study_id, turn_id)
-
-    def take_out(self, owner: str, study_id: str, turn_ids: Sequence[str]) -> None:
-        """Undo `add`, or with all its turns `create_of`. Raises UsageError if one of them has been rated."""
-        self._studies.take_out(owner, study_id, turn_ids)
+        return self.kept.add_turn(owner, study_id, turn_id)
 
     def _takes_no_more(self, owner: str, study: Study) -> str:
-        if self._rosters is not None and self._rosters.follows(study.id):
+        if self.rosters.follows(study.id):
             return "In this study everybody rates their own conversations"
         if study.preset == PAIRWISE:
             return "This study compares answers in pairs"
         return "Everybody has finished this study" if self.standing(owner, study.id).open_to("") else ""
 
     def _require_open(self, owner: str, study_id: str) -> Study:
-        study = self._studies.get(owner, study_id)
+        study = self.kept.get(owner, study_id)
         if study.state is not StudyState.OPEN:
             raise UsageError(f"“{study.name}” is {study.state}: nothing can be rated in it.", "Open it again first.")
         return study
+
+    # ------------------------------------------------------------ what it asks whom about what, for its owner
+
+    def of_conversations(
+        self, owner: str, name: str, conversation_ids: Sequence[str], preset: str = DEFAULT_PRESET, names: str = ""
+    ) -> Study:
+        """Make a study of all turns of these conversations; `names` are those who may rate (empty: anybody)."""
+        preset_named(preset)
+        if preset == PAIRWISE:
+            raise UsageError("A turn has one answer, a pair needs two.", "Give two files of generated answers.")
+        study = self.create(owner, name, conversation_ids)
+        return self._defined(owner, study, preset, listed_names(names))
+
+    def of_files(self, owner: str, name: str, source: Source, preset: str = "answers", names: str = "") -> Study:
+        """Make a study of generated answers; `names` as above. Raises UsageError that names file and row."""
+        preset_named(preset)
+        return self.of_items(
+            owner, name, source.items(), n=source.n, seed=source.seed, by=source.by, preset=preset, names=names
+        )
+
+    def of_items(
+        self,
+        owner: str,
+        name: str,
+        items: Sequence[GeneratedItem],
+        *,
+        n: int = 0,
+        seed: int = 0,
+        by: str = "",
+        preset: str = "answers",
+        names: str = "",
+    ) -> Study:
+        """Make a study of answers, `n` of them drawn with `seed` (0: all); `by`, `names` as above."""
+        preset_named(preset)
+        if preset == PAIRWISE:
+            items = pairs(items, seed)
+        items = draw(items, n, seed, by)
+        copy = study_of(name, items, seed=seed, find=lambda one: self._found(owner, one))
+        return self._defined(owner, self.kept.put(owner, copy), preset, listed_names(names))
+
+    def _defined(self, owner: str, study: Study, preset: str, names: Sequence[str]) -> Study:
+        chosen = preset_named(preset)
+        self.changes.invite(owner, study.id, names)
+        return self.changes.change(
+            owner,
+            study.id,
+            preset=preset,
+            criteria=with_keys(chosen.criteria),
+            guideline=chosen.guideline,
+            invited=bool(names),
+        )
+
+    def _found(self, owner: str, gold: GoldPassage) -> GoldPassage:
+        """Return a gold passage with its document, and its page's text where it has none of its own."""
+        wanted = Path(gold.filename).stem.casefold()
+        found = [one for one in self._documents.kept.list(owner) if one.state.usable]
+        same = [one for one in found if Path(one.filename).stem.casefold() == wanted] if wanted else found
+        if len(same) != 1:
+            return gold
+        document, text = same[0], gold.text
+        if not text and 0 < gold.page <= document.page_count:
+            try:
+                text = self._documents.kept.page(owner, document.id, document.extractor, gold.page).text
+            except PdfQAError:
+                text = ""
+        return GoldPassage(text, document.filename, gold.page, document.id)
+
+    def define(self, owner: str, study_id: str, criteria: Sequence[Criterion]) -> Study:
+        """Give a study other criteria. Raises UsageError where somebody has rated by one of them already."""
+        found = self.rated(owner, study_id)
+        said = self.kept.rated_criteria(study_id)
+        check_change(found.criteria, criteria, said)
+        return self.changes.change(owner, study_id, criteria=with_keys(criteria))
+
+    def items(self, owner: str, study_id: str) -> tuple[StudyTurn, ...]:
+        """Return the items of a study."""
+        return self.kept.turns(owner, self.kept.get(owner, study_id).id)
+
+    def plant(
+        self, owner: str, study_id: str, turn_id: str, role: str, expected: dict[str, str], explanation: str
+    ) -> ItemRole:
+        """Make an item a training item (shown first, explained after) or a check item (its right values are known).
+
+        `expected` are right values by criterion. An empty `role` makes it an item like others. Raises UsageError for a
+        value that is not on the scale.
+        """
+        if role not in set(ItemRole):
+            raise UsageError(f"{role!r} is no kind of item.", "Choose training or check.")
+        criteria = {one.name: one for one in self.criteria_of(self.kept.get(owner, study_id))}
+        for name, value in expected.items():
+            asked = criteria.get(name.partition("#")[0])
+            if asked is None or (asked.scale and value not in asked.scale):
+                choices = ", ".join(asked.scale) if asked else "no such criterion"
+                raise UsageError(f"{value!r} is no value of {name!r}: {choices}.")
+        if role == ItemRole.CHECK and not expected:
+            raise UsageError("A check item needs a right value.", "Say what the right value is.")
+        item = next((one for one in self.items(owner, study_id) if one.turn.id == turn_id), None)
+        if item is None:
+            raise UsageError("There is no such item in this study.", "Open the study again.")
+        known = expected if role else {}
+        details = replace(item.details, role=ItemRole(role), expected=known, explanation=explanation.strip())
+        self.changes.describe(owner, study_id, turn_id, details)
+        return details.role
+
+    def people(self, owner: str, study_id: str) -> tuple[Annotator, ...]:
+        """Return who was invited or signed in, also those who were taken out."""
+        return self.kept.people(self.kept.get(owner, study_id).id)
+
+    def invite(self, owner: str, study_id: str, names: str) -> tuple[str, ...]:
+        """Let people rate, by names parted by commas; from then on nobody else can sign in. Return who is new."""
+        wanted = listed_names(names)
+        if not wanted:
+            raise UsageError("Write the names of those who rate.", "Ada, Ben")
+        added = self.changes.invite(owner, study_id, wanted)
+        self.changes.change(owner, study_id, invited=True)
+        return added
+
+    def remove_annotator(self, owner: str, study_id: str, name: str) -> int:
+        """Take somebody out; return how many ratings do not count any more. They come back with `invite`."""
+        count = self.changes.remove(owner, study_id, name)
+        self.look_if_open(owner, study_id)
+        return count
 
     # ------------------------------------------------------------ rating
 
@@ -419,15 +517,15 @@ class StudyService:
         """Return the annotator's name as it was first spelled. Raises UsageError for names that cannot be."""
         if not study_id:
             raise UsageError("There is no study to rate yet.", "Make one below under “New study”.")
-        study = self._studies.get(owner, study_id)
+        study = self.kept.get(owner, study_id)
         self.check_name(owner, study_id, name)
-        if study.state is not StudyState.OPEN and name not in self._studies.annotators(study_id):
+        if study.state is not StudyState.OPEN and name not in self.kept.annotators(study_id):
             self._require_open(owner, study_id)
-        return self._studies.sign_in(study.id, name)
+        return self.kept.sign_in(study.id, name)
 
     def page_owner(self, owner: str, study_id: str) -> str:
         """Return whose documents the pages of a study's passages are, for somebody who may read the study."""
-        study, seat = self._studies.get(owner, study_id), self._studies.seat(owner)
+        study, seat = self.kept.get(owner, study_id), self.kept.seat(owner)
         return seat.owner if seat is not None and seat.study_id == study.id else owner
 
     def item(self, owner: str, study_id: str, annotator: str, turn_id: str) -> RatingItem:
@@ -436,10 +534,10 @@ class StudyService:
         criteria = self.criteria_of(study)
         step = self._queues.step(study, annotator, queue, skipped)
         if turn_id not in queue:
-            return RatingItem(None, {}, step.done, step, "", criteria, seen=self._studies.last_id(study_id, annotator))
-        (item,) = self._studies.turns(owner, study_id, turn_id)
-        given = annotation.by_annotator(self._studies.own_ratings(study_id, annotator, turn_id)).get(annotator, {})
-        counting = annotation.by_annotator(self._studies.ratings(study_id, annotator, turn_id)).get(annotator, {})
+            return RatingItem(None, {}, step.done, step, "", criteria, seen=self.kept.last_id(study_id, annotator))
+        (item,) = self.kept.turns(owner, study_id, turn_id)
+        given = annotation.by_annotator(self.kept.own_ratings(study_id, annotator, turn_id)).get(annotator, {})
+        counting = annotation.by_annotator(self.kept.ratings(study_id, annotator, turn_id)).get(annotator, {})
         kept = given.get((turn_id, annotation.commented(criteria).name))
         parts = annotation.needed(item.turn, criteria)
         submitted = bool(parts) and all(part.key in counting for part in parts)
@@ -450,7 +548,7 @@ class StudyService:
             step,
             kept.comment if kept else "",
             criteria,
-            self._studies.earlier(owner, turn_id),
+            self.kept.earlier(owner, turn_id),
             {
                 key: counting[key].value
                 for key, one in given.items()
@@ -459,7 +557,7 @@ class StudyService:
             any(rating.draft for rating in given.values()),
             submitted,
             skipped.get(turn_id, ""),
-            self._studies.last_id(study_id, annotator),
+            self.kept.last_id(study_id, annotator),
             study.guideline,
             submitted and not self._is_correction(study, annotator, turn_id),
         )
@@ -496,7 +594,7 @@ class StudyService:
         """
         if turn_id not in self._own(owner, study_id, annotator)[1] or not annotator:
             raise UsageError("No item is open.", "Sign in, then press “next unrated”.")
-        (item,) = self._studies.turns(owner, study_id, turn_id)
+        (item,) = self.kept.turns(owner, study_id, turn_id)
         study, now = self._require_open(owner, study_id), datetime.now(UTC)
         ratings = annotation.form_ratings(
             study_id,
@@ -509,12 +607,12 @@ class StudyService:
             seconds=seconds,
             draft=draft,
         )
-        self._studies.save_ratings(ratings if draft else self._revised(study, annotator, ratings), seen=seen)
+        self.kept.save_ratings(ratings if draft else self._revised(study, annotator, ratings), seen=seen)
         return now
 
     def _is_correction(self, study: Study, annotator: str, turn_id: str) -> bool:
         """Return whether submitting a turn again corrects it: the one submitted last, while no agreement is seen."""
-        return study.revealed_at is None and self._studies.progress.submitted_last(study.id, annotator) == turn_id
+        return study.revealed_at is None and self.kept.progress.submitted_last(study.id, annotator) == turn_id
 
     def _revised(self, study: Study, annotator: str, new: Sequence[Rating]) -> tuple[Rating, ...]:
         """Return ratings that are to count; what changes a first value is marked as a revision.
@@ -526,8 +624,8 @@ class StudyService:
         only = next(iter(turn_ids)) if len(turn_ids) == 1 else ""
         if only and self._is_correction(study, annotator, only):
             return tuple(new)
-        first = annotation.by_annotator(self._studies.ratings(study.id, annotator, only)).get(annotator, {})
-        said = self._studies.own_ratings(study.id, annotator, only, drafts=False)
+        first = annotation.by_annotator(self.kept.ratings(study.id, annotator, only)).get(annotator, {})
+        said = self.kept.own_ratings(study.id, annotator, only, drafts=False)
         last = annotation.by_annotator(said).get(annotator, {})
         found = []
         for one in new:
@@ -547,14 +645,14 @@ class StudyService:
         `sign_in` are annotators who are not in the study yet. Raises UsageError as `save`.
         """
         study = self._require_open(owner, study_id)
-        counting = annotation.by_annotator(self._studies.ratings(study_id))
+        counting = annotation.by_annotator(self.kept.ratings(study_id))
         by_name: dict[str, list[Rating]] = {}
         for one in ratings:
             before = counting.get(one.annotator, {}).get((one.item_id, one.criterion))
             if before is None or before.value != one.value or one.comment not in ("", before.comment):
                 by_name.setdefault(one.annotator, []).append(one)
         new = [one for name, own in by_name.items() for one in self._revised(study, name, own)]
-        self._studies.save_ratings(new, sign_in=sign_in)
+        self.kept.save_ratings(new, sign_in=sign_in)
         self.look_if_open(owner, study_id)
 
     def save_rest(
@@ -607,7 +705,7 @@ class StudyService:
             return
         key, own = self._commented(owner, study_id, annotator, turn_id)
         if own is None:
-            criteria = self.criteria_of(self._studies.get(owner, study_id))
+            criteria = self.criteria_of(self.kept.get(owner, study_id))
             criterion = next(one for one in criteria if one.name == key[1])
             raise UsageError(
                 f"The comment is not saved yet, because it is kept with the {criterion.name}'s rating.",
@@ -618,8 +716,8 @@ class StudyService:
         self, owner: str, study_id: str, annotator: str, turn_id: str
     ) -> tuple[tuple[str, str], Rating | None]:
         self.check_name(owner, study_id, annotator)
-        key = (turn_id, annotation.commented(self.criteria_of(self._studies.get(owner, study_id))).name)
-        given = annotation.by_annotator(self._studies.own_ratings(study_id, annotator, turn_id)).get(annotator, {})
+        key = (turn_id, annotation.commented(self.criteria_of(self.kept.get(owner, study_id))).name)
+        given = annotation.by_annotator(self.kept.own_ratings(study_id, annotator, turn_id)).get(annotator, {})
         return key, given.get(key)
 
     def submit(self, owner: str, study_id: str, annotator: str, turn_id: str, *, seconds: float = 0.0) -> bool:
@@ -637,7 +735,7 @@ class StudyService:
         drafts = [one for one in shown.given.values() if one.turn_id == turn_id and one.draft]
         final = [replace(one, draft=False, rated_at=now, seconds=seconds or one.seconds) for one in drafts]
         if final:
-            self._studies.save_ratings(self._revised(study, annotator, final))
+            self.kept.save_ratings(self._revised(study, annotator, final))
             if shown.progress.done == shown.progress.total:
                 self.look_if_open(owner, study_id)
         return True
@@ -654,7 +752,7 @@ class StudyService:
             raise UsageError("You have submitted this item already.", "Change its ratings instead.")
         if not reason.strip():
             raise UsageError("Say why it cannot be judged.")
-        self._studies.skip(Skip(study_id, turn_id, annotator, reason.strip(), seconds, datetime.now(UTC)))
+        self.kept.skip(Skip(study_id, turn_id, annotator, reason.strip(), seconds, datetime.now(UTC)))
         if shown.progress.done + 1 >= shown.progress.total:
             self.look_if_open(owner, study_id)
 
@@ -662,21 +760,21 @@ class StudyService:
         """Note it if everybody has finished: from then on a change is a revision."""
         found = self.standing(owner, study_id)
         if found.study.revealed_at is None and found.open_to(""):
-            self._studies.reveal(study_id)
+            self.kept.reveal(study_id)
 
     # ------------------------------------------------------------ results
 
     def standing(self, owner: str, study_id: str) -> Standing:
         """Return how far everybody is, and who may see what; quick, for nothing that was said is read."""
-        study = self._studies.get(owner, study_id)
-        if self._rosters is not None and self._rosters.follows(study_id):
+        study = self.kept.get(owner, study_id)
+        if self.rosters.follows(study_id):
             return self.rated(owner, study_id).standing
         progress = self._queues.progress(study)
         return self._standing(owner, study, progress)
 
     def _standing(self, owner: str, study: Study, progress: Mapping[str, AnnotationProgress]) -> Standing:
-        seat = self._studies.seat(owner)
-        closed = {name for name in progress if seat is None and self._studies.came_by_link(study.id, name)}
+        seat = self.kept.seat(owner)
+        closed = {name for name in progress if seat is None and self.kept.came_by_link(study.id, name)}
         return Standing(study, progress, seat, frozenset(closed))
 
     def rated(self, owner: str, study_id: str) -> RatedStudy:
@@ -684,40 +782,40 @@ class StudyService:
 
         What was read last is kept, and read anew once something has changed.
         """
-        study = self._studies.get(owner, study_id)
+        study = self.kept.get(owner, study_id)
         stamp = (
             owner,
             study,
-            self._studies.people(study_id),
-            self._studies.progress.stamp(study_id),
-            self._studies.progress.planted(study_id),
-            self._rosters.held(study_id) if self._rosters else (),
+            self.kept.people(study_id),
+            self.kept.progress.stamp(study_id),
+            self.kept.progress.planted(study_id),
+            self.rosters.held(study_id),
         )
-        kept = self._kept
+        kept = self._read_last
         if kept is None or kept[0] != stamp:
-            kept = self._kept = (stamp, self._read(owner, study))
+            kept = self._read_last = (stamp, self._read(owner, study))
         standing = self._standing(owner, study, kept[1].standing.progress)
         return replace(kept[1], standing=standing)
 
     def _read(self, owner: str, study: Study) -> RatedStudy:
-        turns, ratings = self._studies.turns(owner, study.id), self._studies.ratings(study.id)
+        turns, ratings = self.kept.turns(owner, study.id), self.kept.ratings(study.id)
         given, plain = annotation.by_annotator(ratings), [one.turn for one in turns]
         criteria, skipped = self.criteria_of(study), self._queues.skipped(study.id)
         progress = {
             name: annotation.progress(plain, given.get(name, {}), criteria, skipped.get(name, ()))
-            for name in self._studies.annotators(study.id)
+            for name in self.kept.annotators(study.id)
         }
-        roster = None
-        if self._rosters is not None and (roster := self._rosters.find(owner, study, turns)) is not None:
-            progress |= self._rosters.progress(roster, turns, given, criteria, skipped)
+        roster = self.rosters.find(owner, study, turns)
+        if roster is not None:
+            progress |= self.rosters.progress(roster, turns, given, criteria, skipped)
         return RatedStudy(
             Standing(study, progress),
             turns,
             ratings,
-            self._studies.adjudications(study.id),
+            self.kept.adjudications(study.id),
             criteria,
-            self._studies.revisions(study.id),
-            self._studies.skips(study.id),
+            self.kept.revisions(study.id),
+            self.kept.skips(study.id),
             roster,
         )
 
@@ -730,7 +828,7 @@ class StudyService:
         if not standing.open_to(viewer):
             return StudyResults(tuple(standing.progress.items()), standing.waiting)
         if standing.study.revealed_at is None:
-            self._studies.reveal(study_id)
+            self.kept.reveal(study_id)
         whole = self.rated(owner, study_id)
         found = whole.counted
         by_name = found.compared(found.visible(viewer))
@@ -769,18 +867,18 @@ class StudyService:
     def _own(self, owner: str, study_id: str, annotator: str) -> tuple[Study, tuple[str, ...], dict[str, str]]:
         """Return a study, the turns that the annotator rates in their order, and what they skipped, with why."""
         self.check_name(owner, study_id, annotator)
-        study = self._studies.get(owner, study_id)
-        skipped = {one.turn_id: one.reason for one in self._studies.skips(study_id) if one.annotator == annotator}
+        study = self.kept.get(owner, study_id)
+        skipped = {one.turn_id: one.reason for one in self.kept.skips(study_id) if one.annotator == annotator}
         return study, self._queues.of(study, annotator), skipped
 
     def check_name(self, owner: str, study_id: str, name: str) -> None:
         """Raise UsageError unless this name is for whoever asks: who is invited has theirs, and nobody else has it."""
-        seat = self._studies.seat(owner)
+        seat = self.kept.seat(owner)
         if seat is None and owner.startswith(SEAT):
             raise UsageError(*OVER)
         if seat is not None and name != own_name(seat):
             raise UsageError(f"You were invited as “{seat.name}”.", "Open the link that you were sent once more.")
-        if seat is None and name and self._studies.came_by_link(study_id, name):
+        if seat is None and name and self.kept.came_by_link(study_id, name):
             raise UsageError(f"“{name}” was invited and comes in by their own link.", "Sign in under another name.")
 
 

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import io
+import json
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pdfqa_core.csv_format import CsvTable, as_utf8, read_csv, write_csv
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.exports.frames import write_frame
-from pdfqa_core.exports.studies import read_study, write_study
+from pdfqa_core.exports.studies import RatingsFile, read_study, write_study
 from pdfqa_core.json_codec import parse_json
 from pdfqa_core.protocols import rating_tables
+from pdfqa_core.protocols.conversations import Plan
 from pdfqa_core.protocols.rating_tables import Choices, Columns, choices_of, template
 from pdfqa_core.protocols.study_measures import with_others
-from pdfqa_core.services.documents import Claim
 from pdfqa_core.services.pages import PageService
-from pdfqa_core.services.studies import RatingsFile, StudyService, read_plan
+from pdfqa_core.services.readings import Claim
 from pdfqa_core.services.study_reports import HIDDEN, file_name
 from pdfqa_core.storage.records import SEAT, KeptPicture, StudyCopy
 from pdfqa_core.storage.studies import Studies
 from pdfqa_core.storage.study_changes import StudyChanges
 from pdfqa_core.study_types import Criterion, Study
 from pdfqa_core.types import Passage
+
+if TYPE_CHECKING:
+    from pdfqa_core.services.studies import StudyService
 
 # ----------------------------------------------------------------------------------------------------
 # Pages under items of studies. When a document is removed, pictures of the pages that items show stay with them.
@@ -171,6 +176,18 @@ class StudyFiles:
         found = self._studies.rated(owner, study_id)
         data = template(found.turns, found.criteria, list(found.progress))
         return RatingsFile(file_name("to-rate", found.study.name, "csv"), data, len(found.turns))
+
+
+def write_plan(plan: Plan) -> str:
+    """Return the plan of a protocol as it is stored."""
+    return json.dumps(asdict(plan), ensure_ascii=False)
+
+
+def read_plan(written: str) -> Plan:
+    """Return a plan that was stored."""
+    data = json.loads(written)
+    lists = {name: tuple(data[name]) for name in ("evaluators", "questions", "document_ids")}
+    return Plan(**{**data, **lists})
 
 
 def _require_owner(owner: str) -> None:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.exports import figure
@@ -23,6 +23,7 @@ from pdfqa_core.exports.agreement import (
 )
 from pdfqa_core.exports.frames import FORMATS, write_frame
 from pdfqa_core.exports.studies import (
+    RatingsFile,
     results_figure,
     results_frame,
     results_latex,
@@ -47,11 +48,13 @@ from pdfqa_core.protocols.study_measures import (
     titles,
     with_others,
 )
-from pdfqa_core.services.studies import RatedStudy, RatingsFile, StudyService
 from pdfqa_core.storage import StudyTurn
 from pdfqa_core.storage.study_changes import StudyChanges
 from pdfqa_core.study_types import Adjudication, AppliesTo, Criterion, Role
 from pdfqa_core.types import Turn
+
+if TYPE_CHECKING:
+    from pdfqa_core.services.studies import RatedStudy, StudyService
 
 # ----------------------------------------------------------------------------------------------------
 # Adjudication: what is agreed on afterwards where annotators differ. Names stay hidden while it is decided.
@@ -247,7 +250,7 @@ class StudyReports:
 
     def measures_file(self, owner: str, study_id: str, found: StudyMeasures, kind: str) -> RatingsFile:
         """Return measures against people as a file; `kind` is one of MEASURE_FORMS."""
-        study = self._studies.get(owner, study_id).name
+        study = self._studies.kept.get(owner, study_id).name
         if kind == "latex":
             data = measures_latex(study, found.trust, found.powered, OWN)
         elif kind == "markdown":

@@ -12,15 +12,14 @@ from pdfqa_core.chunking.stream import is_aside
 from pdfqa_core.conversation.follow_ups import ASKED_IN, Heading, Section, follow_ups, related_parts, topic
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.retrieval import Index, confidence
-from pdfqa_core.services.conversation_files import Kept
 from pdfqa_core.services.documents import DocumentService, sample_pdf, sample_questions
 from pdfqa_core.services.indexes import IndexService
+from pdfqa_core.services.overview import Kept
 from pdfqa_core.settings import Settings
 from pdfqa_core.storage import Outcome, Reading, SyntheticQuestion
 from pdfqa_core.storage.synthetic_questions import SyntheticQuestions
 from pdfqa_core.types import BlockKind, Document, Hit, Page, Span, Turn
 
-# ----------------------------------------------------------------------------------------------------
 # Questions to ask after an answer: those of the sample document, and those that its pages answer.
 
 NEAR = 3  # hits around which questions are looked for
@@ -31,15 +30,37 @@ ANSWER_CHARACTERS = 400  # of an answer, that its heading is compared with
 RELATED = 0.4
 CANDIDATES = 8  # questions that are tried, each by one search
 
+# ----------------------------------------------------------------------------------------------------
+# Questions to begin with: accepted ones, then what a document's own headings ask, or name, and its pages answer.
 
-class FollowUpService:
-    """Follow-up questions that a search of the owner's documents answers."""
+SURE = 0.35  # confidence of the search from which on the documents are taken to answer a question
+MOST = 3
+FIRST_CANDIDATES = 10  # questions that are tried, each by one search
+LEAST_WORDS = 30  # of a section that answers a question
+MOST_KEPT = 200  # documents whose questions are kept in memory
 
-    def __init__(self, documents: DocumentService, indexes: IndexService) -> None:
+# What a question leans on that does not say itself what it is about.
+_POINTS = re.compile(
+    r"\b(?:this|these|those|that|it|its|they|them|we|us|our|he|she|tips?|exceptions?)\b", re.IGNORECASE
+)
+_FEWEST = 3  # words of a heading that asks
+
+
+class Suggestions:
+    """Questions that a search of the owner's documents answers; first ones are kept in memory until the text changes.
+
+    Those that a person accepted (see `SynthesisService`) come first.
+    """
+
+    def __init__(self, documents: DocumentService, indexes: IndexService, made: SyntheticQuestions) -> None:
         self._documents = documents
         self._indexes = indexes
+        self._made = made
+        self.kept: Kept[tuple[str, ...]] = Kept(MOST_KEPT)
 
-    def offer(
+    # ------------------------------------------------------------ after an answer
+
+    def follow_ups(
         self, owner: str, turns: Sequence[Turn], settings: Settings, document_ids: Sequence[str] = (), most: int = 3
     ) -> tuple[str, ...]:
         """Return at most `most` questions to ask after the last of these turns, those of the sample document first.
@@ -69,7 +90,7 @@ class FollowUpService:
     def _sample_follow_ups(self, owner: str, turns: Sequence[Turn]) -> Iterator[str]:
         """Yield the questions of the sample that lean on the last one, then those of the pages that were cited."""
         answer = turns[-1].answer
-        sample = {d.id for d in self._documents.list(owner) if d.filename == sample_pdf().name}
+        sample = {d.id for d in self._documents.kept.list(owner) if d.filename == sample_pdf().name}
         pages = {c.span.page for c in answer.citations if c.span.document_id in sample}
         if not pages:
             return
@@ -83,7 +104,7 @@ class FollowUpService:
     def _sections(self, owner: str, turn: Turn, settings: Settings, document_ids: Sequence[str]) -> Iterator[Section]:
         """Yield the sections of the same chapter as the cited passages that relate to what was asked and answered."""
         usable = {document.id: reading for document, reading in self._documents.readable(owner, settings, document_ids)}
-        titles = {document.id: document.title for document in self._documents.list(owner)}
+        titles = {document.id: document.title for document in self._documents.kept.list(owner)}
         near: dict[tuple[str, int, int], Section] = {}
         for hit in _cited(turn):
             first = hit.passage.spans[0]
@@ -102,7 +123,7 @@ class FollowUpService:
         found = []
         for number in range(max(1, near.page - AROUND), min(reading.page_count, near.page + AROUND) + 1):
             try:
-                page = self._documents.page(owner, near.document_id, reading.extractor, number)
+                page = self._documents.kept.page(owner, near.document_id, reading.extractor, number)
             except PdfQAError:
                 continue
             for block in page.blocks:
@@ -126,41 +147,7 @@ class FollowUpService:
         ranked = sorted(zip(cosines, range(len(named)), strict=True), key=lambda pair: (-pair[0], pair[1]))
         return [named[place][0] for cosine, place in ranked if cosine >= RELATED]
 
-
-def _cited(turn: Turn) -> list[Hit]:
-    """Return the hits that the answer cites, the best one where it cites none; a refusal has nothing to go on from."""
-    cited = {citation.number for citation in turn.answer.citations}
-    hits = [hit for hit in turn.answer.hits if hit.rank in cited] or list(turn.answer.hits[:1])
-    return [] if turn.answer.refused else hits[:NEAR]
-
-
-# ----------------------------------------------------------------------------------------------------
-# Questions to begin with: accepted ones, then what a document's own headings ask, or name, and its pages answer.
-
-SURE = 0.35  # confidence of the search from which on the documents are taken to answer a question
-MOST = 3
-FIRST_CANDIDATES = 10  # questions that are tried, each by one search
-LEAST_WORDS = 30  # of a section that answers a question
-MOST_KEPT = 200  # documents whose questions are kept in memory
-
-# What a question leans on that does not say itself what it is about.
-_POINTS = re.compile(
-    r"\b(?:this|these|those|that|it|its|they|them|we|us|our|he|she|tips?|exceptions?)\b", re.IGNORECASE
-)
-_FEWEST = 3  # words of a heading that asks
-
-
-class FirstQuestions:
-    """Questions about one document that a search of it answers; kept in memory until its text changes.
-
-    Those that a person accepted (see `SynthesisService`) come first.
-    """
-
-    def __init__(self, documents: DocumentService, indexes: IndexService, made: SyntheticQuestions) -> None:
-        self._made = made
-        self._documents = documents
-        self._indexes = indexes
-        self.kept: Kept[tuple[str, ...]] = Kept(MOST_KEPT)
+    # ------------------------------------------------------------ to begin with
 
     def accepted(self, owner: str, document_ids: Sequence[str] = ()) -> tuple[str, ...]:
         """Return at most MOST accepted questions about these documents (none given: all), of each in turn."""
@@ -171,7 +158,7 @@ class FirstQuestions:
         in_turn = [one.text for row in zip_longest(*spread) for one in row if one is not None]
         return tuple(dict.fromkeys(in_turn))[:MOST]
 
-    def offer(self, owner: str, document_id: str, settings: Settings) -> tuple[str, ...]:
+    def first(self, owner: str, document_id: str, settings: Settings) -> tuple[str, ...]:
         """Return at most MOST questions; none is better than one that the document does not answer.
 
         Accepted ones first. Another one is offered only if the best passage of a search for it by words lies in the
@@ -220,6 +207,13 @@ class FirstQuestions:
             if len(found) == MOST:
                 break
         return tuple(question for _, question in sorted(found, key=lambda one: one[0]))
+
+
+def _cited(turn: Turn) -> list[Hit]:
+    """Return the hits that the answer cites, the best one where it cites none; a refusal has nothing to go on from."""
+    cited = {citation.number for citation in turn.answer.citations}
+    hits = [hit for hit in turn.answer.hits if hit.rank in cited] or list(turn.answer.hits[:1])
+    return [] if turn.answer.refused else hits[:NEAR]
 
 
 def _first(accepted: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import uuid
 from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -186,7 +185,7 @@ class SynthesisService:
     def __init__(
         self, kept: SyntheticQuestions, documents: DocumentService, indexes: IndexService, models: Models, tasks: Tasks
     ) -> None:
-        self._kept = kept
+        self.kept = kept
         self._documents = documents
         self._indexes = indexes
         self._models = models
@@ -194,25 +193,11 @@ class SynthesisService:
 
     # ------------------------------------------------------------ what is there
 
-    def list(
-        self, owner: str, outcomes: Sequence[Outcome] = tuple(Outcome), document_ids: Sequence[str] = ()
-    ) -> tuple[SyntheticQuestion, ...]:
-        """Return the questions with these outcomes in the order in which they were made."""
-        return self._kept.list(owner, outcomes, document_ids)
-
-    def decide(self, owner: str, question_id: str, outcome: Outcome, text: str = "") -> SyntheticQuestion:
-        """Store what a person decided and how the question shall read. Raises UsageError for an unknown question."""
-        return self._kept.decide(owner, question_id, outcome, text)
-
-    def restore(self, owner: str, before: SyntheticQuestion) -> None:
-        """Take a decision back: the question is again as `before`. Raises UsageError for an unknown question."""
-        self._kept.restore(owner, before)
-
     def drawn(self, owner: str, plan: SynthesisPlan, settings: Settings) -> tuple[int, int]:
         """Return of how many passages questions would be made, and of how many of them they have been. UsageError."""
         plan.check()
         model = "" if plan.kind == RULES else self._models.language.llm().name
-        before = self._kept.passages(owner, plan.kind, model, plan.seed)
+        before = self.kept.passages(owner, plan.kind, model, plan.seed)
         passages = self._indexes.passages(owner, settings, plan.document_ids)
         found = sample_passages(passages, plan.per_document, plan.seed)
         return len(found), sum(one.id in before for one in found)
@@ -235,7 +220,7 @@ class SynthesisService:
 
     def examples(self, owner: str, k: int = USUAL_EXAMPLES) -> tuple[Example, ...]:
         """Return k examples for few-shot prompts: questions accepted first, filled up with those of the program."""
-        accepted = self._kept.list(owner, [Outcome.ACCEPTED])
+        accepted = self.kept.list(owner, [Outcome.ACCEPTED])
         return filled_up([Example(one.text, one.passage) for one in accepted], max(0, k))
 
     def advice(self, owner: str, kind: str) -> str:
@@ -254,18 +239,14 @@ class SynthesisService:
 
     def _asked(self, owner: str, kind: str, model: str) -> Asked:
         """Return what came of the questions that a model wrote."""
-        return _asked([one for one in self._kept.list(owner) if (one.kind, one.model) == (kind, model)])
+        return _asked([one for one in self.kept.list(owner) if (one.kind, one.model) == (kind, model)])
 
     def _chosen(self, owner: str, outcomes: Sequence[Outcome]) -> tuple[SyntheticQuestion, ...]:
-        chosen = self._kept.list(owner, outcomes)
+        chosen = self.kept.list(owner, outcomes)
         if not chosen:
             wanted = " or ".join(one.value for one in outcomes)
             raise PdfQAError(f"There are no questions that are {wanted}.", "Make some, and accept those that are good.")
         return chosen
-
-    def remove(self, owner: str, outcomes: Sequence[Outcome]) -> int:
-        """Delete the questions with these outcomes; return how many there were."""
-        return self._kept.remove(owner, outcomes)
 
     # ------------------------------------------------------------ making
 
@@ -298,10 +279,10 @@ class SynthesisService:
         if asker is not None:
             yield from asker.llm.prepare(stop)
         model = "" if asker is None else asker.llm.name
-        before = self._kept.passages(owner, plan.kind, model, plan.seed)
+        before = self.kept.passages(owner, plan.kind, model, plan.seed)
         waiting = [one for one in drawn if one.id not in before]
         known, note = self._known(owner, settings)
-        titles = {document.id: document.title or document.filename for document in self._documents.list(owner)}
+        titles = {document.id: document.title or document.filename for document in self._documents.kept.list(owner)}
         outcomes: Counter[str] = Counter()
         reasons: Counter[str] = Counter()
         notes = [note, f"Shown as examples: {origin(plan.examples)}." if plan.kind == FEW_SHOT else ""]
@@ -323,7 +304,7 @@ class SynthesisService:
                     words = "Making questions was stopped. What was made is kept; start again to go on."
                     raise StoppedError(words) from None
                 made = self._judged(written, passage, plan, model, index, settings, known)
-                self._kept.add(owner, made)
+                self.kept.add(owner, made)
                 asked += _asked(made)
                 outcomes.update(one.outcome.value for one in made)
                 reasons.update(one.reason for one in made if one.reason)
@@ -334,7 +315,7 @@ class SynthesisService:
 
     def _written(
         self, subjects: Sequence[Subject], plan: SynthesisPlan, asker: Asker | None, stop: StopSignal
-    ) -> Generator[builtins.list[str], None, None]:
+    ) -> Generator[list[str], None, None]:
         """Yield the questions about each passage, at most as many as are wanted; a cluster's workers write them.
 
         Those of a language model are written here unless it is a server's.
@@ -348,7 +329,7 @@ class SynthesisService:
             if asker is None:
                 yield of_rules(passage, title, plan.per_passage)
             else:
-                yield builtins.list(asker.questions(passage.text, plan.per_passage, plan.seed, stop))
+                yield list(asker.questions(passage.text, plan.per_passage, plan.seed, stop))
 
     def _judged(
         self,
@@ -359,7 +340,7 @@ class SynthesisService:
         index: SearchIndex,
         settings: Settings,
         known: _Known,
-    ) -> builtins.list[SyntheticQuestion]:
+    ) -> list[SyntheticQuestion]:
         """Return the questions of a passage, each with the reason why it was dropped, if there is one."""
         shown = [one.question for one in plan.examples] if plan.kind == FEW_SHOT else []
         made = []
@@ -408,7 +389,7 @@ class SynthesisService:
 
     def _known(self, owner: str, settings: Settings) -> tuple[_Known, str]:
         """Return the questions that were not dropped, and a sentence where they can be compared by words alone."""
-        texts = [one.text for one in self._kept.list(owner, [one for one in Outcome if one is not Outcome.DROPPED])]
+        texts = [one.text for one in self.kept.list(owner, [one for one in Outcome if one is not Outcome.DROPPED])]
         known = _Known({tuple(terms(text)) for text in texts})
         try:
             encoder = self._indexes.encoder(settings)

@@ -1,4 +1,4 @@
-"""Work that can be stopped from elsewhere by the name it runs under."""
+"""Background work: the one queue of this program, and what the programs on one database know of each other's work."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ import socket
 import threading
 import time
 import uuid
+from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from typing import Any, TypeVar
 
 from pdfqa_core.errors import PdfQAError
-from pdfqa_core.programs import this_program
+from pdfqa_core.programs import is_gone, this_program
+from pdfqa_core.services.housekeeping import Housekeeping, Meters
+from pdfqa_core.storage import Store
 from pdfqa_core.storage.work import LEASE, MOST_TRIES, Piece, Work
 
 # ----------------------------------------------------------------------------------------------------
@@ -233,27 +237,118 @@ def _url(content: str) -> str:
 
 
 # ----------------------------------------------------------------------------------------------------
-# Work that can be stopped from elsewhere by the name it runs under.
+# Work of this program: what is stopped from elsewhere by its name, and what goes on whether or not a page looks on.
+
+PATIENCE = 10.0  # seconds that the end of the program waits until what is done is stored
+
+
+class Job:
+    """Background work about a subject (a conversation, a document), with all that has happened so far.
+
+    `title` is how the subject is called. Several pages may look on at once: one that is loaded again finds it going on.
+    """
+
+    def __init__(self, kind: str, owner: str, subject: str = "", title: str = "", *, name: str = "") -> None:
+        self.kind, self.owner, self.subject, self.title = kind, owner, subject, title
+        self.name = name or job_name(kind, owner, subject)
+        self.stop = threading.Event()
+        self.error: Exception | None = None
+        self._so_far: list[Any] = []
+        self._ended = False
+        self._watching: set[str] = set()
+        self._changed = threading.Condition()
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more will happen."""
+        with self._changed:
+            return self._ended
+
+    @property
+    def so_far(self) -> tuple[Any, ...]:
+        """What has happened until now."""
+        with self._changed:
+            return tuple(self._so_far)
+
+    def events(self) -> Iterator[Any]:
+        """Yield what has happened, then what happens. Raises what ended it."""
+        seen = 0
+        while new := self._after(seen):
+            yield from new
+            seen += len(new)
+
+    def _after(self, seen: int) -> list[Any]:
+        """Wait for what comes after so many events and return it, nothing at the end. Raises what ended it."""
+        with self._changed:
+            self._changed.wait_for(lambda: len(self._so_far) > seen or self._ended)
+            new = self._so_far[seen:]
+            if not new and self.error is not None:
+                raise self.error
+            return new
+
+    def watch(self, page: str) -> bool:
+        """Note that a page looks on; False if it does already."""
+        with self._changed:
+            known = page in self._watching
+            self._watching.add(page)
+            return not known
+
+    def leave(self, page: str) -> None:
+        """Note that a page no longer looks on."""
+        with self._changed:
+            self._watching.discard(page)
+
+    def take(self, event: Any, *, last: bool = False) -> None:
+        """Note what has happened; after the last event nothing more will."""
+        with self._changed:
+            self._so_far.append(event)
+            self._ended = self._ended or last
+            self._changed.notify_all()
+
+    def end(self, error: Exception | None = None) -> None:
+        """Note that nothing more will happen."""
+        with self._changed:
+            self._ended, self.error = True, error
+            self._changed.notify_all()
+
+
+AnyJob = TypeVar("AnyJob", bound=Job)
+
+
+def job_name(kind: str, owner: str, subject: str = "") -> str:
+    """Return the name by which a job is found and stopped."""
+    return f"{kind} {owner} {subject}"
 
 
 class Tasks:
-    """The tasks under way. Safe to use from several threads and from a signal handler."""
+    """The tasks under way, in the thread of whoever asked (`start`) or in the background (`begin`), by their names.
 
-    def __init__(self) -> None:
+    Safe to use from several threads and from a signal handler.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.workers = Workers(Work(store.database, is_gone))
+        self.processes = Processes(self.workers)
+        self.housekeeping = Housekeeping()
+        self.meters = Meters(store.documents.counts)
+        self.closing = threading.Event()
         self._stops: dict[str, threading.Event] = {}
+        self._jobs: dict[str, tuple[Job, threading.Thread]] = {}
+        self._lines: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
         self._lock = threading.RLock()  # a signal handler may interrupt its own thread inside it
 
     @contextmanager
     def start(self, name: str = "") -> Iterator[threading.Event]:
         """Give the stop signal of a task; it is set at the end too, so that nothing goes on which the task left behind.
 
-        Raises PdfQAError if a task of this name is under way; tasks without a name never meet.
+        A job in the background that starts the task of its own name is stopped by the same signal, also before. Raises
+        PdfQAError if a task of this name is under way; tasks without a name never meet.
         """
-        stop, key = threading.Event(), name or uuid.uuid4().hex
+        key = name or uuid.uuid4().hex
         with self._lock:
             if key in self._stops:
                 raise PdfQAError("This page is still busy with the last request.", "Wait for it, or press Stop.")
-            self._stops[key] = stop
+            self._stops[key] = stop = self._jobs[key][0].stop if key in self._jobs else threading.Event()
         try:
             yield stop
         finally:
@@ -266,6 +361,8 @@ class Tasks:
         with self._lock:
             if stop := self._stops.get(name):
                 stop.set()
+            if name in self._jobs:
+                self._jobs[name][0].stop.set()
 
     def running(self, name: str) -> bool:
         """Whether a task with this name is under way."""
@@ -275,5 +372,67 @@ class Tasks:
     def stop_all(self) -> None:
         """Stop every task."""
         with self._lock:
-            for stop in self._stops.values():
+            for stop in (*self._stops.values(), *(job.stop for job, _ in self._jobs.values())):
                 stop.set()
+
+    # ------------------------------------------------------------ in the background
+
+    def begin(
+        self, job: AnyJob, work: Callable[[], None], busy: tuple[str, str] = ("", ""), *, line: str = ""
+    ) -> AnyJob:
+        """Do `work` in a thread of its own, after what was begun on the same line; what it raises ends the job.
+
+        Raises PdfQAError of `busy`, what happened and what to do, if a job of this name is under way.
+        """
+
+        def run() -> None:
+            error: Exception | None = None
+            try:
+                with turn:
+                    work()
+            except Exception as raised:  # noqa: BLE001 - raised again in the threads that look on
+                error = raised
+            finally:
+                with self._lock:
+                    if self._jobs.get(job.name, (None, None))[0] is job:  # no other one has begun since
+                        self._jobs.pop(job.name)
+                job.end(error)
+
+        thread = threading.Thread(target=run, name=job.kind, daemon=True)
+        with self._lock:
+            turn: AbstractContextManager[Any] = self._lines[line] if line else nullcontext()
+            if any(busy) and job.name in self._jobs:
+                raise PdfQAError(*busy)
+            self._jobs[job.name] = (job, thread)
+        thread.start()
+        return job
+
+    def job(self, name: str) -> Job | None:
+        """Return the job of this name that is under way, None where there is none."""
+        with self._lock:
+            job = self._jobs[name][0] if name in self._jobs else None
+        return job if job is not None and not job.ended else None
+
+    def count(self, kind: str) -> int:
+        """Return how many jobs of a kind are under way."""
+        with self._lock:
+            return sum(job.kind == kind for job, _ in self._jobs.values())
+
+    def end_jobs(self, kind: str = "") -> None:
+        """Stop the jobs (of a kind), and wait until what they have done is stored."""
+        with self._lock:
+            ending = [(job, thread) for job, thread in self._jobs.values() if kind in ("", job.kind)]
+        for job, _ in ending:
+            self.stop(job.name)
+        for _, thread in ending:
+            thread.join(PATIENCE)
+
+    def close(self) -> None:
+        """Stop what runs, wait until what is done is stored, and tell other programs that this one ends."""
+        self.housekeeping.close()
+        self.processes.close()
+        self.meters.close()
+        self.closing.set()
+        self.stop_all()
+        self.end_jobs()
+        self.workers.close()

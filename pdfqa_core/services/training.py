@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import shutil
-from collections import defaultdict
-from collections.abc import Generator, Iterator, Mapping, Sequence
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pdfqa_core.errors import PdfQAError, StorageError, UsageError
+from pdfqa_core.errors import PdfQAError, StoppedError, StorageError, UsageError
 from pdfqa_core.evaluation_types import Evaluation, GoldItem
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.json_codec import encode, restore
@@ -26,10 +29,13 @@ from pdfqa_core.models.trained import check_name, keep_trained, note_people, sta
 from pdfqa_core.protocols.base import Case, CaseFile
 from pdfqa_core.retrieval import SearchIndex, index_text, needs_embeddings, prepared
 from pdfqa_core.retrieval.encoder import parts_of
+from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.indexes import IndexService
-from pdfqa_core.services.tasks import Tasks
+from pdfqa_core.services.synthesis import Advice, Made, SynthesisPlan, SynthesisResult, SynthesisService
+from pdfqa_core.services.tasks import Job, Tasks
 from pdfqa_core.services.versions import MODELS, versions
 from pdfqa_core.settings import Settings, load
+from pdfqa_core.storage import Store
 from pdfqa_core.storage.records import Outcome, SyntheticQuestion
 from pdfqa_core.storage.synthetic_questions import SyntheticQuestions
 from pdfqa_core.training import (
@@ -44,7 +50,9 @@ from pdfqa_core.training import (
     Generated,
     Pair,
     RoundRecord,
+    Scored,
     State,
+    Step,
     Teacher,
     TrainedOn,
     Trainee,
@@ -67,7 +75,7 @@ from pdfqa_core.training import (
 )
 from pdfqa_core.training.record import Row
 from pdfqa_core.types import GENERATED, Passage, Progress, Question, Span
-from pdfqa_core.whole_files import cannot_write, write_atomically
+from pdfqa_core.whole_files import cannot_write, in_words, write_atomically
 
 # ----------------------------------------------------------------------------------------------------
 # What a training is asked to do, what it begins with, and what was asked of one that was stopped.
@@ -222,6 +230,7 @@ def generated_questions(questions: SyntheticQuestions, owner: str) -> Generated:
 # Retrievers fine-tuned on an owner's accepted questions: data, estimate, training, and the model that comes of it.
 
 OF_A_FILE = ("HR@5", "MRR")  # measures of a file of questions
+_log = logging.getLogger(__name__)
 DEPTH = 100  # hits among which the right passage is looked for
 BUNDLED_LICENCE = "Apache-2.0"
 
@@ -230,13 +239,23 @@ ServiceEvent = TrainingEvent | RoundRecord | Prepared | TrainedModel
 
 
 class TrainingService:
-    """Models trained on questions of each owner; `folder` holds the runs that are not finished."""
+    """Models trained on questions of each owner; runs that are not finished lie in `training/` of the workspace."""
 
     def __init__(
-        self, folder: Path, questions: SyntheticQuestions, indexes: IndexService, models: Models, tasks: Tasks
+        self,
+        store: Store,
+        documents: DocumentService,
+        indexes: IndexService,
+        models: Models,
+        tasks: Tasks,
+        *,
+        demo: bool,
     ) -> None:
-        self._folder = folder
-        self._questions = questions
+        self.synthesis = SynthesisService(store.synthetic_questions, documents, indexes, models, tasks)
+        self.jobs = TrainJobs(self, tasks, demo=demo)
+        self.leakage = LeakageCheck(models.files, store.synthetic_questions)
+        self._folder = store.workspace / "training"
+        self._questions = store.synthetic_questions
         self._indexes = indexes
         self._models = models
         self._tasks = tasks
@@ -244,10 +263,6 @@ class TrainingService:
     @property
     def _encoders(self) -> Path:
         return self._models.files.encoders.folder
-
-    def list(self) -> tuple[TrainedModel, ...]:
-        """Return the models that were trained here."""
-        return self._models.files.encoders.trained()
 
     def systems(self, model: TrainedModel, settings: Settings) -> dict[str, Settings]:
         """Return the recipe with the model it started from and with itself, by "before" and "after".
@@ -510,7 +525,11 @@ class TrainingService:
         )
         made = generated_questions(self._questions, owner)
         own = replace(own, generated=made_of(own, made))
-        before = [one.record.trained_on for one in self.list() if base and base in (one.name, one.path)]
+        before = [
+            one.record.trained_on
+            for one in self._models.files.encoders.trained()
+            if base and base in (one.name, one.path)
+        ]
         return joined(name, [*before, own])
 
     def _licence(self, base: str) -> str:
@@ -519,7 +538,7 @@ class TrainingService:
             return BUNDLED_LICENCE
         if is_encoder(base):
             return encoder_entry(base).licence
-        trained = next((one for one in self.list() if base in (one.name, one.path)), None)
+        trained = next((one for one in self._models.files.encoders.trained() if base in (one.name, one.path)), None)
         if trained is not None:
             return trained.record.base_licence
         return stated_licence(base)
@@ -562,3 +581,165 @@ def _shared(question: SyntheticQuestion, passage: Passage) -> int:
         for other in passage.spans
         if (one.document_id, one.page) == (other.document_id, other.page)
     )
+
+
+# ----------------------------------------------------------------------------------------------------
+# Making questions and training in the background: one at a time, whether or not a page looks on.
+
+TASK = "train-jobs"
+UNEXPECTED = "The program's log says more."
+
+
+class Work(StrEnum):
+    """What goes on in the background."""
+
+    MAKING = "making questions"
+    ESTIMATING = "estimating"
+    TRAINING = "training"
+
+
+@dataclass(frozen=True, slots=True)
+class TrainJob:
+    """What is under way, or ended last: `error` is why it ended before it was done, `hint` what to do then.
+
+    `made` counts questions by outcome, `advice` says why rules may do better, `result` sums them up. `losses` are
+    (round, step, loss), with those of before a stop; `settings` are those of the training, `model` the name of the
+    model that came of it.
+    """
+
+    owner: str
+    work: Work
+    running: bool = True
+    progress: Progress | None = None
+    made: tuple[tuple[str, int], ...] = ()
+    advice: str = ""
+    result: SynthesisResult | None = None
+    prepared: Prepared | None = None
+    step: Step | None = None
+    losses: tuple[tuple[int, int, float], ...] = ()
+    scores: tuple[Scored, ...] = ()
+    rounds: tuple[RoundRecord, ...] = ()
+    settings: TrainingSettings | None = None
+    model: str = ""
+    stopped: bool = False
+    error: str = ""
+    hint: str = ""
+
+
+class TrainJobs:
+    """The work behind the Train tab. One at a time for all owners, since they share processor and language model."""
+
+    def __init__(self, training: TrainingService, tasks: Tasks, *, demo: bool) -> None:
+        self._training = training
+        self._tasks = tasks
+        self._demo = demo
+        self._lock = threading.Lock()
+        self._job: TrainJob | None = None
+
+    # ------------------------------------------------------------ begin
+
+    def make(self, owner: str, plan: SynthesisPlan, settings: Settings) -> None:
+        """Make questions. Raises UsageError for a plan that cannot be carried out, PdfQAError while other work runs."""
+        plan.check()
+        self._start(
+            TrainJob(owner, Work.MAKING), lambda: self._training.synthesis.make(owner, plan, settings, task=TASK)
+        )
+
+    def estimate(self, owner: str, plan: TrainingPlan, settings: Settings) -> None:
+        """Find out what training takes. Raises as `make` does."""
+        plan.check()
+        self._start(
+            TrainJob(owner, Work.ESTIMATING, settings=plan.settings),
+            lambda: self._training.train(owner, plan, settings, only_prepare=True, task=TASK),
+        )
+
+    def train(self, owner: str, plan: TrainingPlan, settings: Settings) -> None:
+        """Train a model. Raises as `make` does."""
+        plan.check()
+        job = TrainJob(owner, Work.TRAINING, settings=plan.settings)
+        self._start(job, lambda: self._training.train(owner, plan, settings, task=TASK))
+
+    def resume(self, owner: str, name: str) -> None:
+        """Go on with a training that was stopped. Raises UsageError where the owner has none of this name."""
+        found = next((one for one in self._training.unfinished(owner) if one.plan.name == name), None)
+        if found is None:
+            raise UsageError(f"There is no stopped training called {name!r}.", "It may have been finished or deleted.")
+        job = TrainJob(owner, Work.TRAINING, settings=found.plan.settings)
+        if found.state is not None:
+            state = found.state
+            job = replace(job, losses=state.losses, scores=state.scores, rounds=state.records)
+        self._start(job, lambda: self._training.train(owner, found.plan, found.settings, task=TASK))
+
+    def _start(self, job: TrainJob, events: Callable[[], Iterable[object]]) -> None:
+        if self._demo:
+            raise PdfQAError(
+                "Visitors of a demo can neither make questions nor train: they share its processor.",
+                "Run the app on your own computer.",
+            )
+        with self._lock:
+            if self._job is not None and self._job.running:
+                raise PdfQAError("Something is under way already.", "Wait for it, or stop it.")
+            self._job = replace(job, progress=Progress("getting ready"))
+            self._tasks.begin(Job(TASK, job.owner, name=TASK), lambda: self._work(events))
+
+    # ------------------------------------------------------------ while it goes on
+
+    def _work(self, events: Callable[[], Iterable[object]]) -> None:
+        ended: dict[str, object] = {}
+        try:
+            for event in events():
+                self._note(event)
+        except StoppedError as error:
+            ended = {"stopped": True, "error": error.what, "hint": error.hint}
+        except Exception as error:  # noqa: BLE001 - whatever happens, the page must not wait for ever
+            told = in_words(error)
+            if isinstance(told, PdfQAError):
+                ended = {"error": told.what, "hint": told.hint}
+            else:
+                _log.exception("work of the Train tab ended unexpectedly")
+                ended = {"error": f"Something unexpected happened ({type(error).__name__}).", "hint": UNEXPECTED}
+        finally:
+            self._change(running=False, progress=None, **ended)
+
+    def _note(self, event: object) -> None:
+        job = self._job
+        assert job is not None
+        match event:
+            case Progress():
+                self._change(progress=event)
+            case Made():
+                counts = Counter(dict(job.made)) + Counter(one.outcome.value for one in event.questions)
+                self._change(made=tuple(counts.items()))
+            case Advice():
+                self._change(advice=event.words)
+            case SynthesisResult():
+                self._change(result=event)
+            case Prepared():
+                self._change(prepared=event)
+            case Step():
+                taken = (event.round, event.step, event.loss)
+                self._change(progress=None, step=event, losses=(*job.losses, taken))
+            case Scored():
+                self._change(progress=None, scores=(*job.scores, event))
+            case RoundRecord():
+                self._change(rounds=(*job.rounds, event))
+            case TrainedModel():
+                self._change(model=event.name)
+
+    def _change(self, **values: object) -> None:
+        with self._lock:
+            assert self._job is not None
+            self._job = replace(self._job, **values)  # type: ignore[arg-type]  # the fields of TrainJob, by name
+
+    # ------------------------------------------------------------ looking on
+
+    def of(self, owner: str) -> TrainJob | None:
+        """Return the owner's work that is under way, or else ended last in this process."""
+        with self._lock:
+            return self._job if self._job is not None and self._job.owner == owner else None
+
+    def stop(self, owner: str) -> None:
+        """Stop the owner's work; what is done stays."""
+        job = self.of(owner)
+        if job is not None and job.running:
+            self._tasks.stop(TASK)

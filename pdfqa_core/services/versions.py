@@ -8,14 +8,17 @@ import platform
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pdfqa_core import __version__
 from pdfqa_core.errors import PdfQAError
-from pdfqa_core.services.documents import DocumentService
-from pdfqa_core.storage import NewerVersion, Reading, Store
-from pdfqa_core.storage.versions import KEPT, REPLACED
+from pdfqa_core.storage import NewerVersion, Reading
+from pdfqa_core.storage.versions import KEPT, REPLACED, Versions
 from pdfqa_core.text import terms
 from pdfqa_core.types import Document
+
+if TYPE_CHECKING:
+    from pdfqa_core.services.documents import DocumentService
 
 # ----------------------------------------------------------------------------------------------------
 # Documents that look like newer versions of others: noticed, never acted upon unless their owner says so.
@@ -47,8 +50,8 @@ class Notice:
 class NewerVersionService:
     """Compares each document that was read with those of its owner that it may be a version of."""
 
-    def __init__(self, store: Store, documents: DocumentService) -> None:
-        self._kept = store.versions
+    def __init__(self, kept: Versions, documents: DocumentService) -> None:
+        self._kept = kept
         self._documents = documents
 
     def look(self, owner: str, document: Document) -> None:
@@ -68,7 +71,7 @@ class NewerVersionService:
 
     def notices(self, owner: str) -> dict[str, Notice]:
         """Return by document what its owner has not decided about yet."""
-        known = {document.id: document for document in self._documents.list(owner)}
+        known = {document.id: document for document in self._documents.kept.list(owner)}
         return {
             one.document_id: Notice(one.document_id, known[one.earlier_id], one.same_pages, one.page_count)
             for one in self._kept.list(owner)
@@ -88,8 +91,8 @@ class NewerVersionService:
         self._documents.remove(owner, earlier_id)
 
     def _likest(self, owner: str, document: Document) -> NewerVersion | None:
-        readings = {(r.document_id, r.extractor): r for r in self._documents.readings(owner)}
-        others = list(_candidates(document, self._documents.list(owner)))
+        readings = {(r.document_id, r.extractor): r for r in self._documents.kept.readings(owner)}
+        others = list(_candidates(document, self._documents.kept.list(owner)))
         if not others:
             return None
         mine = self._texts(document, readings)

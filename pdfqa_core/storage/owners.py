@@ -53,9 +53,14 @@ class Owners:
         return default if row is None else row.value
 
     def set_preference(self, owner: str, name: str, value: Preference) -> None:
-        """Remember a value. Raises UsageError if it is no text, number, boolean or None."""
+        """Remember a value. Raises UsageError if it is no text, number, boolean or None.
+
+        Nothing is remembered for an empty owner: a page of a demo that has not said who is visiting.
+        """
         if not isinstance(value, Preference):
             raise UsageError(f"A preference cannot be a {type(value).__name__}.")
+        if not owner:
+            return
         row = {"owner": owner, "name": name, "value": value, "changed_at": datetime.now(UTC)}
         with self._database.write() as connection:
             upsert(connection, preferences, row)

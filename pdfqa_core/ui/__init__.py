@@ -164,7 +164,7 @@ def build_page(services: Services) -> AccountBlocks:
 
 def _before_arrival(services: Services) -> Session:
     """Return what a page is whose browser has not said yet who is looking."""
-    shared = services.settings.server.demo or services.accounts.any()
+    shared = services.settings.server.demo or services.people.accounts.kept.any()
     return Session(NOBODY if shared else LOCAL_OWNER, services.settings)
 
 
@@ -221,8 +221,8 @@ def _arrive(
     state, scope = conversation_at(services, owner, place)
     if not state.conversation_id:
         state, scope = conversation_at(services, owner, Place(conversation=str(conversation)))
-    asked_about = services.collections.documents_of(owner, scope)
-    services.preparation.want(owner, settings, asked_about)  # what a stopped program left unfinished goes on
+    asked_about = services.documents.collections.resolve(owner, scope).document_ids
+    services.index.preparation.want(owner, settings, asked_about)  # what a stopped program left unfinished goes on
     return (
         visitor or "",
         Session(owner, settings, scope, arrived=True),
@@ -286,13 +286,13 @@ def launch(page: AccountBlocks, services: Services, *, password: str = "", port:
     computer's.
     """
     server = services.settings.server
-    people = services.accounts if services.accounts.any() else None
+    people = services.people.accounts if services.people.accounts.kept.any() else None
     if people is not None:
         services.ask_before_writing(may_write)
     port = _free_port(server.host, server.port if port is None else port)
     os.environ["FORWARDED_ALLOW_IPS"] = ""  # uvicorn would believe whoever is on this computer; `Believed` asks who
     os.environ["GRADIO_ANALYTICS_CACHE_FREQUENCY"] = str(10**9)  # after each event Gradio would sum up the last 10,000
-    sign_in = SignIn(password, services.tries) if password else None
+    sign_in = SignIn(password, services.people.tries) if password else None
     page.access.asks, page.access.accounts = bool(password), people is not None
     more = {"lifespan": serve_tools(page)} if server.mcp else {}
     app, address, _share = page.queue(default_concurrency_limit=8, max_size=64).launch(
@@ -321,11 +321,11 @@ def launch(page: AccountBlocks, services: Services, *, password: str = "", port:
         app_kwargs={"middleware": _guards(services, page, people, sign_in), **more},
     )
     if services.shared:
-        services.processes.announce(server.host, port)
-    services.housekeeping.start(downloads.tidy, PageStates.of(app, page).forget)
-    services.meters.start()
+        services.tasks.processes.announce(server.host, port)
+    services.tasks.housekeeping.start(downloads.tidy, PageStates.of(app, page).forget)
+    services.tasks.meters.start()
     services.models.warm_up()
-    services.jobs.resume()
+    services.documents.jobs.resume()
     return str(address)
 
 
@@ -356,14 +356,14 @@ def _guards(
         Middleware(Unforeseen),
         *small,
         Middleware(Gate, listening=server.host, names=names),
-        Middleware(Health, check=lambda: services.visitors.preference(NOBODY, "health")),
-        Middleware(Peers, processes=services.processes),
-        Middleware(TokenGate, access=page.access, page=page, tries=services.tries),
+        Middleware(Health, check=lambda: services.people.owners.preference(NOBODY, "health")),
+        Middleware(Peers, processes=services.tasks.processes),
+        Middleware(TokenGate, access=page.access, page=page, tries=services.people.tries),
         Middleware(Traffic, waiting=waiting, **limits),
-        Middleware(Metrics, text=services.meters.text),
+        Middleware(Metrics, text=services.tasks.meters.text),
     ]
     if people is not None:
-        guards.append(Middleware(SignedIn, people=people, tries=services.tries, header=server.user_header))
+        guards.append(Middleware(SignedIn, people=people, tries=services.people.tries, header=server.user_header))
     if sign_in is not None:
         guards.append(Middleware(Closed, sign_in=sign_in, page=page))
     guards += [Middleware(QuickPage), Middleware(theme.FirstPaint)]

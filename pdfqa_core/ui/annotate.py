@@ -109,7 +109,7 @@ class Handlers:
         if work.study_id not in {one for _, one in studies}:
             work = Work(studies[0][1] if studies else "")
         signed_in, mine = bool(work.study_id and work.annotator), not is_seat(owner)
-        study = self.services.studies.get(owner, work.study_id) if work.study_id else None
+        study = self.services.studies.kept.get(owner, work.study_id) if work.study_id else None
         to_type = not (study and study.invited) and not (study and study.state is not StudyState.OPEN)
         update: dict[Any, Any] = {
             parts.work: work,
@@ -154,7 +154,7 @@ class Handlers:
 
     def _seated(self, work: Work, session: Session) -> Work:
         """Return the work of who came by an invitation: signed in to its study, or looking on."""
-        seat = self.services.invitations.seat(session.owner)
+        seat = self.services.studies.kept.seat(session.owner)
         if seat is None or (work.study_id, work.annotator) == (seat.study_id, own_name(seat)):
             return work
         work = Work(seat.study_id, own_name(seat))
@@ -192,7 +192,7 @@ class Handlers:
             raise UsageError("No file was sent.", "Choose the file of a study.")
         file = Path(path)
         try:
-            study = self.services.study_files.take_in(session.owner, file, file.name)
+            study = self.services.studies.files.take_in(session.owner, file, file.name)
         except PdfQAError as error:
             return {self.parts.message: error_html(error)}
         return self.show(Work(study.id), session)

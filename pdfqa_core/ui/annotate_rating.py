@@ -41,7 +41,7 @@ def dispute_html(study_id: str, found: DisputedItem, saved: datetime | None, *, 
 
 def decide(services: Services, owner: str, study_id: str, viewer: str, data: Click) -> None:
     """Save a decision. Raises UsageError."""
-    services.adjudication.decide(
+    services.studies.adjudication.decide(
         owner,
         study_id,
         viewer,
@@ -112,7 +112,7 @@ class Handlers:
     def search(self, query: str, work: AtWork, session: Session, said: str = "") -> str:
         """Return the passages that hold the words."""
         try:
-            found = self.services.missed.search(*_where(work, session), query or "", session.settings)
+            found = self.services.evaluation.missed.search(*_where(work, session), query or "", session.settings)
         except PdfQAError as error:
             return error_html(error)
         cards = [(one, passage_parts(one.hit.passage.text, query, language=one.hit.passage.language)) for one in found]
@@ -125,8 +125,8 @@ class Handlers:
             if data["turn"] != work.turn_id:
                 raise UsageError("Another item is open by now.", "Search for it once more.")
             where = _where(work, session)
-            found = self.services.missed.search(*where, query or "", session.settings)
-            self.services.missed.mark(*where, found, data["passage"], relevant=data["action"] == "missed")
+            found = self.services.evaluation.missed.search(*where, query or "", session.settings)
+            self.services.evaluation.missed.mark(*where, found, data["passage"], relevant=data["action"] == "missed")
         except PdfQAError as error:
             said = error_html(error)
         return self.search(query, work, session, said)
@@ -285,7 +285,7 @@ class Rating:
 
     def deciding(self, work: Work, session: Session) -> dict[Any, Any]:
         """Return an item that is adjudicated."""
-        found = self.services.adjudication.item(session.owner, work.study_id, work.annotator, work.turn_id)
+        found = self.services.studies.adjudication.item(session.owner, work.study_id, work.annotator, work.turn_id)
         return {
             self.parts.item: annotate_view.read_item_html(found.item, work.rank),
             self.parts.dispute: dispute_html(work.study_id, found, work.saved, own=bool(work.annotator)),
@@ -458,7 +458,7 @@ class Rating:
     def _page(self, work: Work, session: Session, request: Click | None = None) -> str:
         if work.deciding:
             place = (session.owner, work.study_id, work.annotator, work.turn_id)
-            item = self.services.adjudication.item(*place).item
+            item = self.services.studies.adjudication.item(*place).item
         else:
             found = self.shown(work, session).item
             if found is None:
@@ -508,7 +508,7 @@ class Rating:
 
     def _kept(self, study_id: str, document_id: str, passage_id: str, number: int, filename: str) -> str:
         """Return the picture of a page that was kept when its document was removed; empty without one."""
-        picture = self.services.study_pages.picture(study_id, document_id, passage_id, number)
+        picture = self.services.studies.pages.picture(study_id, document_id, passage_id, number)
         if picture is None:
             return ""
         image = base64.b64encode(picture.image).decode()

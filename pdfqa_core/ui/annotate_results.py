@@ -67,7 +67,7 @@ class ResultParts:
 
 def tables_html(services: Services, owner: str, study_id: str, viewer: str) -> str:
     """Return results and agreement of a study; empty where they are not open to the viewer."""
-    reports = services.study_reports
+    reports = services.studies.reports
     if not reports.open_to(owner, study_id, viewer):
         return ""
     tables = result_tables(reports.results(owner, study_id, viewer))
@@ -89,7 +89,7 @@ def tables_html(services: Services, owner: str, study_id: str, viewer: str) -> s
 
 def measured(services: Services, owner: str, study_id: str, viewer: str, gold: str | None) -> StudyMeasures:
     """Return what measures are worth beside people; `gold` is the path of a file with gold answers."""
-    reports, more = services.study_reports, None
+    reports, more = services.studies.reports, None
     if gold:
         pairs = gold_pairs(reports.answers(owner, study_id, viewer), read_rows(Path(gold), several=True))
         more = text_scores(pairs)
@@ -115,14 +115,14 @@ def report(
     what, kind = FILES[choice]
     try:
         if what == "study":
-            file = services.study_files.file(owner, study_id, viewer)
+            file = services.studies.files.file(owner, study_id, viewer)
         elif what == "measures":
             found = measured(services, owner, study_id, viewer, gold)
-            file = services.study_reports.measures_file(owner, study_id, found, kind)
+            file = services.studies.reports.measures_file(owner, study_id, found, kind)
         elif what == "ratings":
             file = services.studies.file(owner, study_id, kind, viewer)
         else:
-            file = services.study_reports.file(owner, study_id, what, kind, viewer)
+            file = services.studies.reports.file(owner, study_id, what, kind, viewer)
     except PdfQAError as error:
         return gr.skip(), error_html(error)
     return downloads.write(file.name, file.data), ""

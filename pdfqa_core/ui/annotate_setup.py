@@ -14,9 +14,9 @@ from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.extraction.process.outside import read_file
 from pdfqa_core.protocols.rating_tables import FIXED, ROW, Choices, TableError, columns_of, guessed
 from pdfqa_core.protocols.study_definition import DEFAULT_PRESET, KINDS, PRESETS, kind_of, made, preset_named
+from pdfqa_core.protocols.study_items import Source
 from pdfqa_core.services import ConversationSummary, Services
 from pdfqa_core.services.accounts import entrance
-from pdfqa_core.services.study_setup import Source
 from pdfqa_core.study_types import AppliesTo, Criterion, ItemRole, Role, Study, StudyState
 from pdfqa_core.ui import downloads
 from pdfqa_core.ui.chat_view import clocks
@@ -179,7 +179,7 @@ class NewStudyParts:
 
 def talks(services: Services, owner: str) -> list[tuple[str, str]]:
     """Return the conversations that have answers: with how many, those of one name with their time; the id of each."""
-    answered = [one for one in services.conversations.list(owner) if one.turn_count]
+    answered = [one for one in services.answers.conversations.list(owner) if one.turn_count]
     times = clocks(answered)
 
     def words(one: ConversationSummary) -> str:
@@ -190,7 +190,7 @@ def talks(services: Services, owner: str) -> list[tuple[str, str]]:
 
 
 def _runs(services: Services, owner: str) -> list[tuple[str, str]]:
-    return [(one.name, one.id) for one in services.runs.list(owner)]
+    return [(one.name, one.id) for one in services.evaluation.runs.list(owner)]
 
 
 def made_words(study: Study, names: Sequence[str]) -> str:
@@ -225,13 +225,13 @@ def make(
     names: str,
 ) -> Study:
     """Make the study that the form describes. Raises UsageError that names file and row."""
-    setup = services.study_setup
+    studies = services.studies
     if source == CHAT:
-        return setup.of_conversations(owner, name, conversations, preset, names)
+        return studies.of_conversations(owner, name, conversations, preset, names)
     if source == RUN:
         if not run:
             raise UsageError("No run is chosen.", "Choose one, or start one on the Evaluate tab (Measure: Answers).")
-        return services.run_studies.make(
+        return services.evaluation.studies.make(
             owner, name, [run], n=int(n or 0), seed=int(seed or 0), by=by, preset=preset, names=names
         )
     drawn = {"n": int(n or 0), "seed": int(seed or 0), "by": by}
@@ -240,7 +240,7 @@ def make(
     else:
         files = tuple(map(Path, predictions or ()))
         chosen = Source(files, Path(gold) if gold else None, **drawn)  # type: ignore[arg-type]
-    return setup.of_files(owner, name, chosen, preset, names)
+    return studies.of_files(owner, name, chosen, preset, names)
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -331,7 +331,7 @@ class ImportHandlers:
     def write(self, study_id: str | None, session: Session) -> tuple[Any, str]:
         """Give the browser a table of the items to fill in."""
         try:
-            file = self.services.study_files.template(session.owner, study_id or "")
+            file = self.services.studies.files.template(session.owner, study_id or "")
         except PdfQAError as error:
             return gr.skip(), error_html(error)
         return downloads.write(file.name, file.data), ""
@@ -347,7 +347,7 @@ class ImportHandlers:
             table, choices = self._read(path, study_id, session)
             asked = chosen_of(data, choices, asked.study_id)
             try:
-                count = self.services.study_files.add_ratings(
+                count = self.services.studies.files.add_ratings(
                     session.owner,
                     study_id or "",
                     read_file(Path(path or "")),
@@ -365,7 +365,7 @@ class ImportHandlers:
     def _read(self, path: str | None, study_id: str | None, session: Session) -> tuple[CsvTable, Choices]:
         if not path or not study_id:
             raise UsageError("There is no table yet.", "Choose a study, then bring a file.")
-        return self.services.study_files.table(session.owner, study_id, read_file(Path(path)))
+        return self.services.studies.files.table(session.owner, study_id, read_file(Path(path)))
 
 
 def chosen_of(data: Click, choices: Choices, study_id: str) -> Asked:
@@ -464,7 +464,7 @@ class InviteHandlers:
         """Invite somebody; the name stays where that is not possible."""
         try:
             chosen = ROLES.get(role, Role.ANNOTATOR)
-            link = self.services.invitations.invite(session.owner, study_id or "", name or "", chosen)
+            link = self.services.people.invitations.invite(session.owner, study_id or "", name or "", chosen)
         except PdfQAError as error:
             return self._list(study_id or "", session, said=error_html(error)), gr.skip()
         return self._list(study_id or "", session, name=name.strip(), link=link), ""
@@ -477,11 +477,14 @@ class InviteHandlers:
             where = (session.owner, study_id, data["name"])
             match data.get("action"):
                 case "renew":
-                    given = {"link": self.services.invitations.renew(*where)}
+                    given = {"link": self.services.people.invitations.renew(*where)}
                 case "password":
-                    given = {"password": self.services.invitations.make_password(*where), "link": entrance(study_id)}
+                    given = {
+                        "password": self.services.people.invitations.make_password(*where),
+                        "link": entrance(study_id),
+                    }
                 case "withdraw":
-                    self.services.invitations.withdraw(*where)
+                    self.services.people.invitations.withdraw(*where)
         except PdfQAError as error:
             return self._list(study_id, session, said=error_html(error))
         return self._list(study_id, session, name=data["name"] if given else "", **given)
@@ -491,7 +494,7 @@ class InviteHandlers:
     ) -> str:
         """Return the list, above it what was just made for `name`."""
         try:
-            invited = self.services.invitations.list(session.owner, study_id) if study_id else ()
+            invited = self.services.people.invitations.list(session.owner, study_id) if study_id else ()
         except PdfQAError as error:
             return error_html(error)
         return said + render(
@@ -526,11 +529,11 @@ DONE = {
 
 def setup_html(services: Services, owner: str, study_id: str, said: str = "", error: PdfQAError | None = None) -> str:
     """Return everything that the owner can change of a study, with what was just done."""
-    study = services.studies.get(owner, study_id)
+    study = services.studies.kept.get(owner, study_id)
     found = services.studies.rated(owner, study_id)
     criteria = services.studies.criteria_of(study)
     meaning, follows = STATES[study.state]
-    people = [(one, found.progress.get(one.name)) for one in services.study_setup.people(owner, study_id)]
+    people = [(one, found.progress.get(one.name)) for one in services.studies.people(owner, study_id)]
     planted = [one for one in found.turns if one.details.role]
     return render(
         "annotate_setup",
@@ -555,7 +558,7 @@ def setup_html(services: Services, owner: str, study_id: str, said: str = "", er
 
 def names_html(services: Services, owner: str, study_id: str) -> str:
     """Return the names to sign in with, as buttons; nothing where there are none."""
-    study = services.studies.get(owner, study_id)
+    study = services.studies.kept.get(owner, study_id)
     names = services.studies.names(owner, study_id)
     return render("annotate_names", names=names, invited=study.invited) if names else ""
 
@@ -583,64 +586,64 @@ def act(services: Services, owner: str, study_id: str, data: Click) -> str:
 
 
 def _study(services: Services, owner: str, study_id: str, data: Click) -> str:
-    setup = services.study_setup
+    changes = services.studies.changes
     if data["action"] == "state":
         if data["state"] not in set(StudyState):
             raise UsageError(f"{data['state']!r} is no state of a study.", CLICK_AGAIN)
-        study = setup.set_state(owner, study_id, StudyState(data["state"]))
+        study = changes.change(owner, study_id, state=StudyState(data["state"]))
         return f"“{study.name}” {DONE[study.state]}"
     if data["action"] == "rename-study":
-        return f"The study is called “{setup.rename(owner, study_id, data['name']).name}” now."
-    setup.guide(owner, study_id, data.get("guideline", ""))
+        return f"The study is called “{changes.change(owner, study_id, name=data['name']).name}” now."
+    changes.change(owner, study_id, guideline=data.get("guideline", "").strip())
     return "The guideline is saved; annotators see it at once."
 
 
 def _people(services: Services, owner: str, study_id: str, data: Click) -> str:
-    setup, person = services.study_setup, data.get("person", "")
+    studies, person = services.studies, data.get("person", "")
     match data["action"]:
         case "invite":
-            added = setup.invite(owner, study_id, data.get("names", ""))
+            added = studies.invite(owner, study_id, data.get("names", ""))
             words = f"Added: {', '.join(added)}." if added else "They are on the list already."
             return f"{words} Only those on the list can sign in."
         case "rename-person":
-            new = setup.rename_annotator(owner, study_id, person, data["new"])
+            new = studies.changes.rename(owner, study_id, person, data["new"])
             return f"{person} is called {new} now. Their ratings and their order of the items stay."
         case "remove-person":
-            count = setup.remove_annotator(owner, study_id, person)
+            count = studies.remove_annotator(owner, study_id, person)
             return f"{person} is out of this study." + (
                 f" Their {plural(count, 'rating')} are kept, but do not count." if count else ""
             )
         case "bring-back":
-            setup.bring_back(owner, study_id, person)
+            studies.changes.invite(owner, study_id, [person])
             return f"{person} is back, with all ratings."
-    setup.open_to_all(owner, study_id)
+    studies.changes.change(owner, study_id, invited=False)
     return "Anybody can sign in by typing a name."
 
 
 def _asked(services: Services, owner: str, study_id: str, data: Click) -> str:
     """Change what is asked."""
-    setup = services.study_setup
-    criteria = list(services.studies.criteria_of(services.studies.get(owner, study_id)))
+    studies = services.studies
+    criteria = list(studies.criteria_of(studies.kept.get(owner, study_id)))
     at = next((place for place, one in enumerate(criteria) if one.name == data.get("criterion")), len(criteria))
     match data["action"]:
         case "preset":
             preset = preset_named(data["preset"])
-            setup.define(owner, study_id, preset.criteria)
+            studies.define(owner, study_id, preset.criteria)
             return f"The study asks what “{preset.title}” asks. Its guideline is as it was."
         case "drop-criterion":
             gone = criteria.pop(at) if at < len(criteria) else None
-            setup.define(owner, study_id, criteria)
+            studies.define(owner, study_id, criteria)
             return f"“{gone.title}” is not asked any more." if gone else ""
         case "criterion-up" if 0 < at < len(criteria):
             criteria.insert(at - 1, criteria.pop(at))
-            setup.define(owner, study_id, criteria)
+            studies.define(owner, study_id, criteria)
             return "The order of the questions is changed, and their keys with it."
     labels = data.get("labels", "").splitlines()
     made_one = made(data["name"], data["kind"], data["about"], labels, data.get("title", ""), data.get("help", ""))
     if at < len(criteria) and criteria[at].labels == made_one.labels and kind_of(criteria[at]) == data["kind"]:
         made_one = replace(made_one, scale=criteria[at].scale)  # its values stay as they are stored
     criteria[at : at + 1] = [made_one]
-    setup.define(owner, study_id, criteria)
+    studies.define(owner, study_id, criteria)
     return f"“{made_one.title}” is saved."
 
 
@@ -648,7 +651,7 @@ def _planted(services: Services, owner: str, study_id: str, data: Click) -> str:
     """Make an item a training or check item."""
     prefix = "expected_"
     expected = {name.removeprefix(prefix): value for name, value in data.items() if name.startswith(prefix) and value}
-    role = services.study_setup.plant(
+    role = services.studies.plant(
         owner, study_id, data["turn"], data.get("role", ""), expected, data.get("explanation", "")
     )
     words = {
@@ -663,7 +666,7 @@ def answered(services: Services, owner: str, study_id: str, data: Click) -> tupl
     """Do what a button says; return the section as it is then, and whether the study is gone for good."""
     try:
         if data.get("action") == "delete-for-good":
-            services.study_setup.delete(owner, study_id)
+            services.studies.changes.delete(owner, study_id)
             return "", True
         said = act(services, owner, study_id, data)
     except PdfQAError as error:

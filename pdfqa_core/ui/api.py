@@ -18,7 +18,7 @@ from pdfqa_core.exports.runs import results_object
 from pdfqa_core.ingest import Source
 from pdfqa_core.metrics.comparison import compare
 from pdfqa_core.protocols.gold import GoldFile, read_gold
-from pdfqa_core.services import Services
+from pdfqa_core.services import ANSWER, Services, job_name
 from pdfqa_core.services import recipes as known
 from pdfqa_core.services.finding import visible_text
 from pdfqa_core.services.systems import grid
@@ -50,7 +50,7 @@ class Api:
 
     def list_documents(self, owner: str) -> JSON:
         """List the documents and the collections of documents."""
-        documents = self.services.documents.list(owner)
+        documents = self.services.documents.kept.list(owner)
         readable = self.services.documents.readable(owner, self.services.settings)
         languages = {document.id: reading.language for document, reading in readable}
         return {
@@ -69,7 +69,7 @@ class Api:
             ],
             "collections": [
                 {"name": one.name, "document_ids": list(one.document_ids)}
-                for one in self.services.collections.list(owner)
+                for one in self.services.documents.collections.kept.list(owner)
             ],
         }
 
@@ -97,12 +97,12 @@ class Api:
         if others:
             raise UsageError(f"Several documents are called {document!r}.", "Name one by its id.")
         readable = self.services.documents.readable(owner, self.services.settings, [document_id])
-        found = self.services.documents.get(owner, document_id)
+        found = self.services.documents.kept.get(owner, document_id)
         if not readable:
             raise UsageError(f"{found.filename} has no pages to read: {found.state}.", found.reason)
         if not 1 <= page <= found.page_count:
             raise UsageError(f"{found.filename} has no page {page}.", f"It has {found.page_count} pages.")
-        return found, self.services.documents.page(owner, document_id, readable[0][1].extractor, page)
+        return found, self.services.documents.kept.page(owner, document_id, readable[0][1].extractor, page)
 
     # ------------------------------------------------------------ searching
 
@@ -131,14 +131,14 @@ class Api:
         if retriever:
             settings = _with_retriever(settings, retriever)
         services.documents.require_documents(owner)
-        scope = services.collections.searched(owner, self.scope(owner, documents)).document_ids
-        for _ in services.indexes.build(owner, settings):
+        scope = services.documents.collections.searched(owner, self.scope(owner, documents)).document_ids
+        for _ in services.index.build(owner, settings):
             pass
-        return services.indexes.search(owner, question, settings, document_ids=scope, k=k)
+        return services.index.search(owner, question, settings, document_ids=scope, k=k)
 
     def scope(self, owner: str, names: Sequence[str] | None) -> tuple[str, ...]:
         """Return the documents and collections with these names or ids. Raises UsageError for an unknown one."""
-        collections = {one.name.casefold(): one.id for one in self.services.collections.list(owner)}
+        collections = {one.name.casefold(): one.id for one in self.services.documents.collections.kept.list(owner)}
         found: list[str] = []
         for name in names or ():
             chosen = collections.get(name.casefold())
@@ -147,7 +147,7 @@ class Api:
 
     def by_id(self, owner: str) -> dict[str, Document]:
         """Return the owner's documents by id."""
-        return {one.id: one for one in self.services.documents.list(owner)}
+        return {one.id: one for one in self.services.documents.kept.list(owner)}
 
     # ------------------------------------------------------------ asking
 
@@ -169,7 +169,7 @@ class Api:
             conversation_id: goes on with this conversation; empty: a new one
             anyway: answer even if the passages do not seem to hold the answer
         """
-        written = self.services.answering.ask(
+        written = self.services.answers.begin(
             owner,
             question,
             self.services.settings,
@@ -194,7 +194,7 @@ class Api:
                     yield {"done": False, "answer": text, "status": status, "conversation_id": written.subject}
         finally:
             if not stored:
-                self.services.answering.stop(owner, written.subject)
+                self.services.tasks.stop(job_name(ANSWER, owner, written.subject))
 
     # ------------------------------------------------------------ reading in
 
@@ -214,9 +214,11 @@ class Api:
         if ocr:
             extraction = services.settings.changed("extraction", extractor="visual", visual_pages="all").extraction
         source = _uploaded(file)
-        batch = services.jobs.begin(owner, [source], keep=True, password=password or None, extraction=extraction)
+        batch = services.documents.jobs.begin(
+            owner, [source], keep=True, password=password or None, extraction=extraction
+        )
         shown = 0.0
-        for event in services.jobs.follow(batch):
+        for event in batch.events():
             if isinstance(event, Progress) and time.monotonic() - shown > FRAME:
                 shown = time.monotonic()
                 yield {"done": False, "phase": event.phase, "step": event.done, "of": event.total}
@@ -224,13 +226,13 @@ class Api:
             raise PdfQAError(f"{source.filename} was not read.", "Reading was stopped; send it again.")
         ids = [one.id for one in batch.documents if one.id in self.by_id(owner)]
         if collection:
-            services.collections.put_by_name(owner, collection, ids)
+            services.documents.collections.put_by_name(owner, collection, ids)
         yield {"done": True, "documents": [self._read(owner, one) for one in batch.documents]}
 
     def _read(self, owner: str, document: Document) -> JSON:
         passages = 0
         if document.state.usable:
-            passages = len(self.services.indexes.passages(owner, self.services.settings, (document.id,)))
+            passages = len(self.services.index.passages(owner, self.services.settings, (document.id,)))
         return {
             "filename": document.filename,
             "document_id": document.id,
@@ -264,7 +266,7 @@ class Api:
         systems = grid(services.settings, chunkers or (), retrievers or ())
         check_models(services, systems.values(), of_program=True)
         services.documents.require_documents(owner)
-        scope = services.collections.searched(owner, self.scope(owner, documents)).document_ids
+        scope = services.documents.collections.searched(owner, self.scope(owner, documents)).document_ids
         shown = 0.0
         for event in services.evaluation.evaluate_retrieval(owner, _gold(questions), systems, document_ids=scope):
             if not isinstance(event, Progress):

@@ -45,7 +45,7 @@ class Access:
     """
 
     def __init__(self, services: Services) -> None:
-        self._tokens = services.tokens
+        self._tokens = services.people.tokens
         self._server = services.settings.server
         self.asks = False
         self.accounts = False

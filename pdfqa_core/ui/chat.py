@@ -12,7 +12,8 @@ import gradio as gr
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.exports.conversations import REMOVED
 from pdfqa_core.reading.outcomes import lines_of
-from pdfqa_core.services import Services, Written
+from pdfqa_core.services import ANSWER, Job, Services, job_name
+from pdfqa_core.services.conversation_files import conversation_file
 from pdfqa_core.types import Citation, Done, Event, Hit, Progress, Retrieved, Rewritten, Stored, Thumb, Token, Turn
 from pdfqa_core.ui import chat_view, downloads
 from pdfqa_core.ui.chat_view import Studying
@@ -65,9 +66,9 @@ class LiveTurn:
         return cls(question, question)
 
     @classmethod
-    def of(cls, written: Written) -> Self:
+    def of(cls, written: Job) -> Self:
         """Return the turn as far as it is."""
-        turn = cls.begin(written.question)
+        turn = cls.begin(written.title)
         turn.take_all(written.so_far)
         return turn
 
@@ -98,7 +99,7 @@ class LiveTurn:
         return chat_view.live_turn(self.question, self.searched, self.text, "")
 
 
-def looked_at(state: ChatState, turns: Sequence[Turn], written: Written | None) -> Turn | LiveTurn | None:
+def looked_at(state: ChatState, turns: Sequence[Turn], written: Job | None) -> Turn | LiveTurn | None:
     """Return the turn whose evidence is shown: the chosen one, else one that is being answered, else the last."""
     chosen = next((turn for turn in turns if turn.id == state.turn_id), None)
     if chosen is None and written is not None and (live := LiveTurn.of(written)).hits:
@@ -149,14 +150,14 @@ def act_on_list(services: Services, data: Click, state: ChatState, session: Sess
         case "new":
             return ChatState(), replace(session, scope=())  # the choice belongs to the conversation that was left
         case "open":
-            conversation = services.conversations.get(session.owner, chosen)
+            conversation = services.answers.conversations.get(session.owner, chosen)
             state = shown_first(chosen, conversation.turns[-1]) if conversation.turns else ChatState(chosen)
             return state, replace(session, scope=conversation.document_ids)
         case "rename":
-            services.conversations.rename(session.owner, chosen, data.get("text", "")[:LONGEST_NAME])
+            services.answers.conversations.rename(session.owner, chosen, data.get("text", "")[:LONGEST_NAME])
         case "delete":
-            services.answering.stop(session.owner, chosen)
-            services.conversations.delete(session.owner, chosen)
+            services.tasks.stop(job_name(ANSWER, session.owner, chosen))
+            services.answers.conversations.delete(session.owner, chosen)
             if state.conversation_id == chosen:
                 return ChatState(), session
     return state, session
@@ -240,7 +241,7 @@ def act_on_rating(services: Services, data: Click, state: ChatState, session: Se
     done, state = state.added, replace(state, adding="", added=None)
     match data["action"]:
         case "thumb":
-            services.conversations.set_thumb(owner, turn_id, Thumb(data["thumb"]))
+            services.answers.conversations.set_thumb(owner, turn_id, Thumb(data["thumb"]))
         case "studies":
             return replace(state, adding=turn_id)
         case "study":
@@ -249,7 +250,7 @@ def act_on_rating(services: Services, data: Click, state: ChatState, session: Se
             study = services.studies.create_of(owner, state.conversation_id, turn_id if data["what"] == "turn" else "")
             return replace(state, added=Added(turn_id, study.id, study.name, study.turn_ids))
         case "undo-study" if done is not None:
-            services.studies.take_out(owner, done.study_id, done.turn_ids)
+            services.studies.kept.take_out(owner, done.study_id, done.turn_ids)
     return state
 
 
@@ -315,7 +316,7 @@ class Handlers:
         """Return the turns of the open conversation."""
         if not state.conversation_id:
             return ()
-        return self.services.conversations.get(session.owner, state.conversation_id).turns
+        return self.services.answers.conversations.get(session.owner, state.conversation_id).turns
 
     def _names(self, state: ChatState, session: Session) -> dict[str, str]:
         """Return what documents are called, also the removed ones that the open conversation tells of."""
@@ -326,7 +327,7 @@ class Handlers:
         """Return the whole tab for a state: transcript, evidence of the chosen turn, its page."""
         names = self._names(state, session)
         # before its conversation is read: what ends meanwhile is a turn of it
-        written = self.services.answering.of(session.owner, state.conversation_id)
+        written = self.services.tasks.job(job_name(ANSWER, session.owner, state.conversation_id))
         turns = self._turns(state, session)
         turn = looked_at(state, turns, written)
         if isinstance(turn, Turn):
@@ -334,7 +335,7 @@ class Handlers:
         return {
             self.parts.state: state,
             self.parts.conversations: chat_view.conversation_list(
-                self.services.conversations.list(session.owner), state.conversation_id
+                self.services.answers.conversations.list(session.owner), state.conversation_id
             ),
             self.parts.scope: scope_choice(self.services, session),
             self.parts.transcript: "" if written and not turns else self._transcript(state, session),
@@ -353,8 +354,8 @@ class Handlers:
         }
 
     def _transcript(self, state: ChatState, session: Session) -> str:
-        scope = self.services.collections.documents_of(session.owner, session.scope)
-        known = [one for one in self.services.documents.list(session.owner) if one.state.usable]
+        scope = self.services.documents.collections.resolve(session.owner, session.scope).document_ids
+        known = [one for one in self.services.documents.kept.list(session.owner) if one.state.usable]
         usable = [one for one in known if not scope or one.id in scope]
         return chat_view.transcript(
             self._turns(state, session),
@@ -367,8 +368,8 @@ class Handlers:
 
     def _suggestions(self, session: Session) -> tuple[str, ...]:
         """Return questions to begin with: accepted ones about the documents in view, else those of the sample."""
-        scope = self.services.collections.documents_of(session.owner, session.scope)
-        accepted = self.services.first_questions.accepted(session.owner, scope)
+        scope = self.services.documents.collections.resolve(session.owner, session.scope).document_ids
+        accepted = self.services.answers.suggestions.accepted(session.owner, scope)
         return accepted or self.services.documents.suggestions(session.owner)
 
     def fill(self, state: ChatState, session: Session) -> dict[Any, Any]:
@@ -385,8 +386,8 @@ class Handlers:
     def offer(self, state: ChatState, session: Session) -> Any:
         """Return questions to ask after the last answer; nothing changes where another conversation is open by then."""
         turns = self._turns(state, session)
-        scope = self.services.collections.documents_of(session.owner, session.scope)
-        offered = self.services.follow_ups.offer(session.owner, turns, session.settings, scope)
+        scope = self.services.documents.collections.resolve(session.owner, session.scope).document_ids
+        offered = self.services.answers.suggestions.follow_ups(session.owner, turns, session.settings, scope)
         return chat_view.offered(offered) if self.open.is_on(asking_page(), state.conversation_id) else gr.skip()
 
     def _evidence(self, turn: Turn | LiveTurn | None, state: ChatState, names: dict[str, str]) -> str:
@@ -469,7 +470,7 @@ class Handlers:
         """Begin an answer, which goes on if the page is left, and show it; the box loses a question `typed` there."""
         live = LiveTurn.begin(question)
         try:
-            written = self.services.answering.ask(
+            written = self.services.answers.begin(
                 session.owner,
                 question,
                 session.settings,
@@ -496,9 +497,9 @@ class Handlers:
     def _busy(self, busy: bool) -> dict[Any, Any]:
         return {self.parts.send: gr.Button(visible=not busy), self.parts.stop: gr.Button(visible=busy)}
 
-    def _begun(self, written: Written, session: Session) -> dict[Any, Any]:
+    def _begun(self, written: Job, session: Session) -> dict[Any, Any]:
         """Return the list in which the new conversation is open, and the place of its turns, which is empty."""
-        known = self.services.conversations.list(session.owner)
+        known = self.services.answers.conversations.list(session.owner)
         return {
             self.parts.conversations: chat_view.conversation_list(known, written.subject),
             self.parts.transcript: "",
@@ -509,10 +510,10 @@ class Handlers:
         again = render("put_back", question=live.question, field="chat-question")
         return {**self._busy(False), self.parts.live: live.broken() + error_html(error) + again}
 
-    def _watch(self, written: Written, before: ChatState, session: Session, request: gr.Request) -> Steps:
+    def _watch(self, written: Job, before: ChatState, session: Session, request: gr.Request) -> Steps:
         """Show an answer as it is written, until the page opens another conversation; a failure restores the state."""
         parts, names, shown = self.parts, self._names(before, session), 0.0
-        live, page = LiveTurn.begin(written.question), str(request.session_hash)
+        live, page = LiveTurn.begin(written.title), str(request.session_hash)
         written.watch(page)
         self.looking.begin(page)
         try:
@@ -544,7 +545,7 @@ class Handlers:
         except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
             if not self.open.is_on(page, written.subject):
                 return
-            known = self.services.conversations.list(session.owner)
+            known = self.services.answers.conversations.list(session.owner)
             there = any(one.id == before.conversation_id for one in known)
             state = before if there else ChatState()
             self.open.put(page, state.conversation_id)
@@ -558,13 +559,13 @@ class Handlers:
 
     def _live(self, conversation_id: str, session: Session) -> dict[Any, Any]:
         """Return the answer that is being written in a conversation, and the button to stop it."""
-        written = self.services.answering.of(session.owner, conversation_id)
+        written = self.services.tasks.job(job_name(ANSWER, session.owner, conversation_id))
         live = LiveTurn.of(written).html(taken_up=True) if written else ""
         return {**self._busy(written is not None), self.parts.live: live}
 
     def follow(self, live: str, state: ChatState, session: Session, request: gr.Request) -> Steps:
         """Go on showing an answer that was begun before the page was loaded; `live` is what is shown of it."""
-        written = self.services.answering.of(session.owner, state.conversation_id)
+        written = self.services.tasks.job(job_name(ANSWER, session.owner, state.conversation_id))
         if written is not None and written.watch(str(request.session_hash)):
             yield from self._watch(written, state, session, request)
         elif written is None and "data-taken-up" in (live or ""):  # finished meanwhile
@@ -574,17 +575,17 @@ class Handlers:
 
     def _answered(self, state: ChatState, session: Session) -> dict[Any, Any]:
         """Show the stored answer; what was chosen while it was written (scope, quotes) stays as it is chosen."""
-        scope = self.services.collections.still_there(session.owner, session.scope)
+        scope = self.services.documents.collections.resolve(session.owner, session.scope).chosen
         if scope != session.scope:  # a document that was asked about has been removed
             session = replace(session, scope=scope)
-            self.services.conversations.set_documents(session.owner, state.conversation_id, scope)
+            self.services.answers.conversations.set_documents(session.owner, state.conversation_id, scope)
             return {**self.show(state, session), self.parts.session: session}
         chosen = (self.parts.scope, self.parts.reader)
         return {part: value for part, value in self.show(state, session).items() if part not in chosen}
 
     def stop(self, state: ChatState, session: Session) -> None:
         """Stop the answer that is being written in the open conversation."""
-        self.services.answering.stop(session.owner, state.conversation_id)
+        self.services.tasks.stop(job_name(ANSWER, session.owner, state.conversation_id))
 
     # ------------------------------------------------------------ clicks
 
@@ -666,8 +667,12 @@ class Handlers:
         """Open, rename, export or delete a conversation, or begin a new one."""
         data = clicked(event)
         if data.get("action") == "export":
-            file = self.services.conversation_files.file(
-                session.owner, data.get("form", ""), [data.get("conversation", "")]
+            file = conversation_file(
+                self.services.documents,
+                self.services.answers.conversations,
+                session.owner,
+                data.get("form", ""),
+                [data.get("conversation", "")],
             )
             return {self.parts.file: downloads.write(file.name, file.data), self.parts.download: chat_view.download()}
         state, session = act_on_list(self.services, data, state, session)
@@ -686,7 +691,7 @@ class Handlers:
 
     def page_clicked(self, state: ChatState, session: Session, event: gr.EventData) -> str:
         """Turn the page, keeping the marks of the chosen hit."""
-        written = self.services.answering.of(session.owner, state.conversation_id)
+        written = self.services.tasks.job(job_name(ANSWER, session.owner, state.conversation_id))
         self.looking.note(asking_page(), state, state.rank)
         return self._page(looked_at(state, self._turns(state, session), written), state, session, clicked(event))
 
@@ -699,6 +704,6 @@ class Handlers:
     def scope_changed(self, scope: list[str] | None, state: ChatState, session: Session) -> tuple[Session, Any]:
         """Remember which documents and collections are asked about, with the open conversation too."""
         if state.conversation_id:
-            self.services.conversations.set_documents(session.owner, state.conversation_id, scope or ())
+            self.services.answers.conversations.set_documents(session.owner, state.conversation_id, scope or ())
         session = replace(session, scope=tuple(scope or ()))
         return session, gr.skip() if state.conversation_id else self._transcript(state, session)

@@ -23,14 +23,14 @@ _log = logging.getLogger(__name__)
 
 def shown_collection(services: Services, session: Session) -> Collection | None:
     """Return the collection that the table is narrowed to, if there is one."""
-    known = services.collections.list(session.owner)
+    known = services.documents.collections.kept.list(session.owner)
     return next((one for one in known if one.id == session.collection), None)
 
 
 def names_by_document(services: Services, session: Session) -> dict[str, list[str]]:
     """Return the names of the collections that each document is in."""
     found: dict[str, list[str]] = {}
-    for collection in services.collections.list(session.owner):
+    for collection in services.documents.collections.kept.list(session.owner):
         for document_id in collection.document_ids:
             found.setdefault(document_id, []).append(collection.name)
     return found
@@ -53,9 +53,9 @@ class CollectionBar:
 
     def show(self, session: Session) -> str:
         """Return the bar; nothing while there are no documents."""
-        offer = self.services.folders.offer(session.owner)
-        collections = self.services.collections.list(session.owner)
-        count = len(self.services.documents.list(session.owner))
+        offer = self.services.documents.folders.offer(session.owner)
+        collections = self.services.documents.collections.kept.list(session.owner)
+        count = len(self.services.documents.kept.list(session.owner))
         if not count and not collections and offer is None:
             return ""
         return render(
@@ -73,7 +73,7 @@ class CollectionBar:
         return session, self.show(session), self.table(session, chosen)
 
     def _act(self, data: Click, session: Session) -> Session:
-        owner, collections = session.owner, self.services.collections
+        owner, collections = session.owner, self.services.documents.collections
         documents = data.get("documents", "").split()
         match data.get("action"):
             case "show":
@@ -82,17 +82,17 @@ class CollectionBar:
                 made = collections.make(owner, data["text"], documents)
                 return session if documents else replace(session, collection=made.id)
             case "rename":
-                collections.rename(owner, data["collection"], data["text"])
+                collections.kept.rename(owner, data["collection"], data["text"])
             case "drop":
-                collections.remove(owner, data["collection"])
+                collections.kept.remove(owner, data["collection"])
             case "put":
-                collections.put(owner, data["collection"], documents)
+                collections.kept.put(owner, data["collection"], documents)
             case "take-out":
-                collections.take_out(owner, data["collection"], documents)
+                collections.kept.take_out(owner, data["collection"], documents)
             case "accept":
-                self.services.folders.accept(owner, data["folder"])
+                self.services.documents.folders.accept(owner, data["folder"])
             case "decline":
-                self.services.folders.decline(owner)
+                self.services.documents.folders.decline(owner)
         return session
 
     # ------------------------------------------------------------ folders
@@ -102,7 +102,7 @@ class CollectionBar:
         paths, left_out = _folder(said)
         if paths or not left_out:
             return gr.skip()
-        self.services.folders.note(session.owner, {}, left_out)
+        self.services.documents.folders.note(session.owner, {}, left_out)
         return self.show(session)
 
     def note_folder(self, said: str, files: Sequence[Path], session: Session) -> None:
@@ -115,7 +115,7 @@ class CollectionBar:
         except OSError as error:  # reading them says what is wrong with it
             _log.warning("a folder is not offered as collections: %s", error)
             return
-        self.services.folders.note(session.owner, found, left_out)
+        self.services.documents.folders.note(session.owner, found, left_out)
 
 
 def _folder(said: str) -> tuple[list[str], list[str]]:

@@ -198,12 +198,12 @@ class Handlers:
     def table(self, session: Session, chosen: str = "") -> str:
         """Return the table of the owner's documents, or of those of the collection that is shown."""
         documents = self.services.documents
-        counts = self.services.indexes.passage_counts(session.owner, session.settings)
-        states = self.services.preparation.states(session.owner)
-        readings = {(r.document_id, r.extractor): r for r in documents.readings(session.owner)}
-        names, newer = names_by_document(self.services, session), self.services.versions.notices(session.owner)
+        counts = self.services.index.passage_counts(session.owner, session.settings)
+        states = self.services.index.preparation.states(session.owner)
+        readings = {(r.document_id, r.extractor): r for r in documents.kept.readings(session.owner)}
+        names, newer = names_by_document(self.services, session), documents.versions.notices(session.owner)
         shown = shown_collection(self.services, session)
-        rows, known = [], documents.list(session.owner)
+        rows, known = [], documents.kept.list(session.owner)
         for one in known:
             if shown is not None and one.id not in shown.document_ids:
                 continue
@@ -247,7 +247,7 @@ class Handlers:
         return self.table(session, chosen), page, gr.Group(visible=locked)
 
     def _find(self, session: Session, document_id: str) -> Document | None:
-        return next((d for d in self.services.documents.list(session.owner) if d.id == document_id), None)
+        return next((d for d in self.services.documents.kept.list(session.owner) if d.id == document_id), None)
 
     def _page(
         self, session: Session, document: Document, number: int = 1, request: Click | None = None, find: str = ""
@@ -288,7 +288,7 @@ class Handlers:
     def _entered(self, password: str, chosen: str, session: Session) -> tuple[Any, ...]:
         message = ""
         try:
-            self.services.pages.enter_password(session.owner, chosen, password)
+            self.services.documents.pages.enter_password(session.owner, chosen, password)
         except PdfQAError as error:
             message = error_html(error)
         table, page, group = self.show(session, chosen)
@@ -303,7 +303,7 @@ class Handlers:
 
     def _with_ocr(self, document_id: str, session: Session) -> Iterator[tuple[Any, ...]]:
         """Read a document with OCR: the pages that need it, or all of them where every page has text."""
-        document = self.services.documents.get(session.owner, document_id)
+        document = self.services.documents.kept.get(session.owner, document_id)
         pages = "all" if document.state is DocumentState.READY else "auto"
         extraction = extraction_of(self.services, ocr_extractor(), self.services.settings.extraction.tables, pages)
         source = self.services.documents.original(session.owner, document_id)
@@ -329,7 +329,7 @@ class Handlers:
         upload: Any = None if keep else gr.skip()
         typed: Any = ""
         try:
-            batch = self.services.jobs.begin(
+            batch = self.services.documents.jobs.begin(
                 session.owner,
                 files,
                 keep=keep,
@@ -337,11 +337,11 @@ class Handlers:
                 again=again,
                 extraction=extraction or self.services.settings.extraction,
             )
-            for event in self.services.jobs.follow(batch):
+            for event in batch.events():
                 untouched, table = self.below.times(asking) == before, gr.skip()
                 if isinstance(event, Document):
                     chosen = event.id if event.state.usable or not chosen else chosen
-                    self.services.preparation.want(session.owner, session.settings, [event.id])
+                    self.services.index.preparation.want(session.owner, session.settings, [event.id])
                     table = self.table(session, chosen if untouched else self.below.of(asking))
                 elif time.monotonic() - shown < FRAME:
                     continue
@@ -351,7 +351,7 @@ class Handlers:
                 upload = typed = gr.skip()
             message = self._outcome(session, batch)
         except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
-            message = error_html(error) + self._outcome(session, *self.services.jobs.of(session.owner))
+            message = error_html(error) + self._outcome(session, *self.services.documents.jobs.of(session.owner))
         opened, untouched = self.below.of(asking), self.below.times(asking) == before
         page = self.show(session, chosen) if untouched else (self.table(session, opened), gr.skip(), gr.skip())
         now = chosen if untouched else gr.skip()
@@ -369,7 +369,7 @@ class Handlers:
 
     def stop(self, session: Session) -> None:
         """Stop reading; files that were finished stay."""
-        self.services.jobs.stop(session.owner)
+        self.services.documents.jobs.stop(session.owner)
 
     def table_clicked(self, chosen: str, session: Session, event: gr.EventData) -> Iterator[tuple[Any, ...]]:
         """Open or remove a document, or add the sample."""
@@ -387,16 +387,16 @@ class Handlers:
                     self.services.documents.remove(session.owner, one)
                 chosen = "" if chosen in gone else chosen
             case "replace":
-                self.services.versions.replace(session.owner, data["document"], data["earlier"])
+                self.services.documents.versions.replace(session.owner, data["document"], data["earlier"])
                 chosen = data["document"] if chosen == data["earlier"] else chosen
             case "keep-both":
-                self.services.versions.keep_both(session.owner, data["document"], data["earlier"])
+                self.services.documents.versions.keep_both(session.owner, data["document"], data["earlier"])
             case "open":
                 chosen = data["document"]
             case "stop":
-                self.services.preparation.stop(session.owner, data["document"])
+                self.services.index.preparation.stop(session.owner, data["document"])
             case "go-on":
-                self.services.preparation.go_on(session.owner, data["document"], session.settings)
+                self.services.index.preparation.go_on(session.owner, data["document"], session.settings)
         page: Any = gr.skip()
         group: Any = gr.skip()
         typed: Any = gr.skip()
@@ -405,10 +405,12 @@ class Handlers:
         else:
             table, page, group = self.show(session, chosen)
             typed = ""
-        left = self.services.indexes.files.left_over(session.owner)
+        left = self.services.index.files.left_over(session.owner)
         said: Any = render("notes", lines=[left]) if left else ""
         stop: Any = gr.Button(visible=False)
-        if any(not batch.done for batch in self.services.jobs.of(session.owner)):  # how far that is stays in sight
+        if any(
+            not batch.ended for batch in self.services.documents.jobs.of(session.owner)
+        ):  # how far that is stays in sight
             said, stop = said or gr.skip(), gr.skip()
         yield said, stop, table, page, group, chosen, gr.skip(), typed
 
@@ -417,8 +419,11 @@ class Handlers:
 
         Returns work, stop button, table, what was told, and when to look again.
         """
-        states, batches = self.services.preparation.states(session.owner), self.services.jobs.of(session.owner)
-        under_way = [batch for batch in batches if not batch.done]
+        states, batches = (
+            self.services.index.preparation.states(session.owner),
+            self.services.documents.jobs.of(session.owner),
+        )
+        under_way = [batch for batch in batches if not batch.ended]
         told = Told(
             tuple(f"{key} {preparing_words(state)}" for key, state in sorted(states.items())),
             tuple(len(batch.documents) for batch in batches),
@@ -443,7 +448,7 @@ class Handlers:
             return gr.skip(), empty_page(NO_PAGE), gr.Group(visible=False), OpenPage()
         table: Any = gr.skip()
         if data.get("action") == "choose":
-            document = self.services.documents.choose_reading(session.owner, document.id, data["reading"])
+            document = self.services.documents.kept.choose(session.owner, document.id, data["reading"])
             table = self.table(session, document.id)
         number = min(max(1, data.number("number", 1)), document.page_count)
         page, locked = self._page(session, document, number, Click({**data, "number": str(number)}))

@@ -87,7 +87,7 @@ class Handlers:
     def _using(self, session: Session, name: str) -> tuple[Session, str]:
         """Return the session with another encoder, whose index is made in the background, and what to say of it."""
         settings = session.settings.changed("retrieval", embedding_model=name)
-        self.services.preparation.want(session.owner, settings)
+        self.services.index.preparation.want(session.owner, settings)
         title = title_of_encoder(name) if name else BUNDLED
         words = f"{title} is used now. The meaning of the documents is read anew in the background; until it is, they "
         return replace(session, settings=settings), render("models_said", words=f"{words}are found by their words.")

@@ -49,7 +49,7 @@ def download(services: Services, kind: str, state: EvaluateState, session: Sessi
 
 
 def _made(services: Services, kind: str, state: EvaluateState, owner: str) -> bytes:
-    evaluation = replace(services.evaluation.get(owner, state.evaluation), measures=SHOWN)
+    evaluation = replace(services.evaluation.kept.get(owner, state.evaluation), measures=SHOWN)
     comparison = services.evaluation.compared(owner, state.evaluation, SHOWN, state.baseline)
     match kind:
         case "html":
@@ -61,7 +61,7 @@ def _made(services: Services, kind: str, state: EvaluateState, owner: str) -> by
         case "json":
             return write_results(evaluation, comparison)
         case "trec":
-            rankings = services.evaluation.rankings(owner, state.evaluation)
+            rankings = services.evaluation.kept.rankings(owner, state.evaluation)
             systems = [system.name for system in evaluation.systems]
             return _zipped(trec_files(rankings, systems, services.documents.filenames(owner)))
     return write_frame(items_frame(evaluation), kind)

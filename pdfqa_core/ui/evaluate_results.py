@@ -177,7 +177,7 @@ class Results:
 
     def results(self, state: EvaluateState, session: Session) -> tuple[Any, ...]:
         """Return earlier evaluations, table, plot, questions, downloads, evidence, state and page of an evaluation."""
-        stored = self.services.evaluation.list(session.owner)
+        stored = self.services.evaluation.kept.list(session.owner)
         if not stored:
             nothing = render("evaluate_results", message=NOTHING_YET)
             hidden = gr.LinePlot(visible=False)
@@ -185,7 +185,7 @@ class Results:
         shown = next((one for one in stored if one.id == state.evaluation), stored[0])
         baseline = state.baseline if state.baseline in shown.systems else shown.systems[0]
         state = replace(state, evaluation=shown.id, baseline=baseline)
-        evaluation = self.services.evaluation.get(session.owner, shown.id)
+        evaluation = self.services.evaluation.kept.get(session.owner, shown.id)
         earlier = gr.Dropdown(
             choices=[(_title(one), one.id) for one in stored], value=shown.id, visible=len(stored) > 1
         )
@@ -223,7 +223,7 @@ class Results:
 
     def _item(self, evaluation: Evaluation, state: EvaluateState, session: Session) -> str:
         asked = next((item.texts for item in evaluation.systems[0].items if item.id == state.item), {})
-        rankings = self.services.evaluation.rankings(session.owner, evaluation.id, state.item) if asked else {}
+        rankings = self.services.evaluation.kept.rankings(session.owner, evaluation.id, state.item) if asked else {}
         if not rankings:
             return render("evaluate_results", message=NO_QUESTION)
         names = self.services.documents.filenames(session.owner)
@@ -275,7 +275,7 @@ class Results:
         data = clicked(event)
         if data.get("action") != "delete":
             return (gr.skip(),) * 8
-        self.services.evaluation.remove(session.owner, data.get("evaluation", ""))
+        self.services.evaluation.kept.remove(session.owner, data.get("evaluation", ""))
         return self.results(replace(state, evaluation="", item="", place=""), session)
 
     def filtered(self, only: str, state: EvaluateState, session: Session) -> tuple[str, EvaluateState]:
@@ -287,7 +287,7 @@ class Results:
         """Open a question: what each system found, and the gold page."""
         state = replace(state, item=clicked(event).get("item", ""), place="")
         evaluation = self._shown(state, session)
-        rankings = self.services.evaluation.rankings(session.owner, evaluation.id, state.item)
+        rankings = self.services.evaluation.kept.rankings(session.owner, evaluation.id, state.item)
         gold = next((ranking.gold for ranking in rankings.values()), ())
         page = self._gold_page(gold[0], session) if gold else ""
         return _items(evaluation, state), self._item(evaluation, state, session), page, state
@@ -310,7 +310,7 @@ class Results:
         return show_page(self.services, session.owner, data["document"], data.number("number", 1)).html
 
     def _shown(self, state: EvaluateState, session: Session) -> Evaluation:
-        return self.services.evaluation.get(session.owner, state.evaluation)
+        return self.services.evaluation.kept.get(session.owner, state.evaluation)
 
     def _gold_page(self, place: str, session: Session) -> str:
         document, page, span = place_of(place)

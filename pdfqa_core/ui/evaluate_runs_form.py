@@ -269,7 +269,7 @@ def planned(services: Services, form: Form, session: Session) -> str:
     asked = count * ways * len(asking) * request.repeats
     quoted = count * ways * (len(systems) - len(asking))
     total = asked + quoted + count * recorded
-    took = seconds_for(services.runs, session.owner, asked, quoted) if asked or quoted else None
+    took = seconds_for(services.evaluation.runs, session.owner, asked, quoted) if asked or quoted else None
     words: dict[str, Any] = {
         "names": list(request.systems) if ways else ["recorded answers"],
         "ways": ways,
@@ -289,7 +289,7 @@ def suited(services: Services, form: Form, session: Session) -> gr.CheckboxGroup
     known = run_protocols.get(form.protocol).evidence
     choices = [words for words, name in EVIDENCE.items() if name in known]
     try:
-        name = services.runs.suited(session.owner, form.protocol, read(form))
+        name = services.evaluation.runs.suited(session.owner, form.protocol, read(form))
     except PdfQAError:
         name = known[0]
     return gr.CheckboxGroup(choices=choices, value=[words for words in choices if EVIDENCE[words] == name])

@@ -80,7 +80,7 @@ OWN_HINT = "Bring a file of questions with the places that answer them: a table,
 
 def finders(services: Services) -> list[str]:
     """Return what passages can be found by: the retrievers, and those with a model that was trained here."""
-    trained = () if services.models.demo else services.training.list()
+    trained = () if services.models.demo else services.models.files.encoders.trained()
     return [*strategies("retriever"), *with_models(trained)]
 
 
@@ -94,7 +94,7 @@ class Setup:
     def file(self, source: str, upload: Upload, owner: str = "") -> GoldFile:
         """Return the chosen questions; the accepted ones are the owner's. Raises PdfQAError where there are none."""
         if source == ACCEPTED_QUESTIONS:
-            data, _ = self.services.synthesis.questions_file(owner, [Outcome.ACCEPTED])
+            data, _ = self.services.training.synthesis.questions_file(owner, [Outcome.ACCEPTED])
             return replace(read_gold(Path(downloads.write("accepted.jsonl", data))), name="accepted questions")
         if source == SAMPLE_QUESTIONS:
             return replace(read_gold(SAMPLE / "questions.jsonl"), name="sample questions")
@@ -106,13 +106,13 @@ class Setup:
         """Remember a file of text for the next time the page is loaded, and describe its questions."""
         paths = [Path(one) for one in ([upload] if isinstance(upload, str) else upload or ())]
         text, name = _text_of(paths[0]) if len(paths) == 1 else "", paths[0].name if paths else ""
-        self.services.visitors.set_preference(session.owner, QUESTIONS, text)
-        self.services.visitors.set_preference(session.owner, QUESTIONS_NAME, name if text else "")
+        self.services.people.owners.set_preference(session.owner, QUESTIONS, text)
+        self.services.people.owners.set_preference(session.owner, QUESTIONS_NAME, name if text else "")
         return self.questions(source, upload, session)
 
     def remembered_file(self, owner: str) -> str | None:
         """Return the owner's last file of questions, written to a folder of its own; None if there is none."""
-        preference = self.services.visitors.preference
+        preference = self.services.people.owners.preference
         text, name = preference(owner, QUESTIONS), preference(owner, QUESTIONS_NAME)
         return downloads.write(Path(str(name)).name, str(text).encode("utf-8", "replace")) if text and name else None
 
@@ -121,12 +121,12 @@ class Setup:
     ) -> None:
         """Remember the choices for the next time the page is loaded."""
         choices = {"source": source, "chunkers": chunkers, "retrievers": retrievers, "baseline": baseline}
-        self.services.visitors.set_preference(session.owner, CHOICES, json.dumps(choices))
+        self.services.people.owners.set_preference(session.owner, CHOICES, json.dumps(choices))
 
     def choices(self, owner: str) -> dict[str, Any]:
         """Return the choices of the last visit, without strategies that no longer exist."""
         try:
-            found = json.loads(str(self.services.visitors.preference(owner, CHOICES, "{}")))
+            found = json.loads(str(self.services.people.owners.preference(owner, CHOICES, "{}")))
         except ValueError:
             return {}
         known = {"chunkers": strategies("chunker"), "retrievers": finders(self.services)}
@@ -147,7 +147,9 @@ class Setup:
         if source == SAMPLE_QUESTIONS and not self.services.documents.has_sample(session.owner):
             message = "The sample's questions are about the sample report, which is not among your documents."
             return render("evaluate_questions", **{**plain, "message": message, "offer_sample": True})
-        if source == ACCEPTED_QUESTIONS and not self.services.synthesis.list(session.owner, [Outcome.ACCEPTED]):
+        if source == ACCEPTED_QUESTIONS and not self.services.training.synthesis.kept.list(
+            session.owner, [Outcome.ACCEPTED]
+        ):
             return render("evaluate_questions", **{**plain, "message": NONE_ACCEPTED})
         if source == OWN_FILE and not upload:
             return render("evaluate_questions", **{**plain, "message": OWN_HINT, "forms": forms()})
@@ -191,7 +193,7 @@ class Setup:
             check_models(self.services, systems.values())
             shown = []
             for name, settings in systems.items():
-                seconds = self.services.indexes.seconds(session.owner, settings)
+                seconds = self.services.index.seconds(session.owner, settings)
                 shown.append((name, f"about {seconds:.0f} s to index" if seconds >= 2 else ""))
         except PdfQAError as error:
             return error_html(error), gr.skip()

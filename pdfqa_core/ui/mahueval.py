@@ -108,7 +108,7 @@ class Handlers:
         """Make the study and show it."""
         plan = Plan(tuple((evaluators or "").split(",")), questions=first_questions((questions or "").splitlines()))
         try:
-            study = self.services.mahueval.begin(session.owner, name or "", plan)
+            study = self.services.evaluation.mahueval.begin(session.owner, name or "", plan)
         except PdfQAError as error:
             return {self.message: error_html(error)}
         return self.opened(study.id, session)
@@ -123,7 +123,7 @@ class Handlers:
         text = ""
         try:
             yield [*_writing(question, "searching")[:3], "", gr.Button(interactive=False), gr.skip()]
-            for event in self.services.mahueval.ask(*place, question, session.settings):
+            for event in self.services.evaluation.mahueval.ask(*place, question, session.settings):
                 words = ""
                 if isinstance(event, Progress):
                     words = event.phase
@@ -145,7 +145,7 @@ class Handlers:
     def finish(self, work: AtWork, session: Session) -> list[Any]:
         """End the conversation; its turns are to be rated now."""
         try:
-            self.services.mahueval.finish(session.owner, work.study_id, work.annotator)
+            self.services.evaluation.mahueval.finish(session.owner, work.study_id, work.annotator)
         except PdfQAError as error:
             return step_shown(self.services, work, session, error_html(error))
         return step_shown(self.services, work, session)
@@ -168,9 +168,9 @@ def step_shown(services: Services, work: AtWork, session: Session, said: str = "
     `typed`: what stands in the field for questions stays, unless the first question is given.
     """
     hidden = [gr.Column(visible=False), "", "", gr.skip(), gr.skip(), gr.skip()]
-    if not work.study_id or not services.mahueval.follows(work.study_id):
+    if not work.study_id or not services.studies.rosters.follows(work.study_id):
         return hidden
-    roster = services.mahueval.roster(session.owner, work.study_id)
+    roster = services.evaluation.mahueval.roster(session.owner, work.study_id)
     if roster is None:
         return hidden
     step = roster.step(work.annotator) if work.annotator in roster.plan.evaluators else None
@@ -209,7 +209,7 @@ def _html(services: Services, roster: Roster, step: Step | None, annotator: str)
     ]
     offered: tuple[str, ...] = ()
     if step and step.doing is Doing.BEGIN and not step.first_question:
-        offered = services.mahueval.suggestions(roster, annotator)
+        offered = services.evaluation.mahueval.suggestions(roster, annotator)
     return render(
         "mahueval",
         plan=plan,

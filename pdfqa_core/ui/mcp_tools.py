@@ -79,10 +79,10 @@ class Tools:
         Begin with it when you do not know which documents there are.
         """
         lines = []
-        for one in self.services.documents.list(owner):
+        for one in self.services.documents.kept.list(owner):
             state = f"{one.page_count} pages" if one.state.usable else f"cannot be searched: {one.state}"
             lines.append(f"- {one.filename} ({state}): {one.title}")
-        for collection in self.services.collections.list(owner):
+        for collection in self.services.documents.collections.kept.list(owner):
             lines.append(f"- collection “{collection.name}” of {len(collection.document_ids)} documents")
         return "\n".join(lines) or "There are no documents yet."
 

@@ -12,9 +12,9 @@ import gradio as gr
 
 from pdfqa_core import languages
 from pdfqa_core.errors import PdfQAError, UsageError
-from pdfqa_core.services import Services, Summary, Written
+from pdfqa_core.services import SUMMARY, Job, Services, Summary, job_name
 from pdfqa_core.services.overview import Overview
-from pdfqa_core.services.pages import ocr_extractor
+from pdfqa_core.services.pages import ocr_extractor, ocr_task
 from pdfqa_core.types import Answer, Citation, Document, Done, Hit, Progress, Token
 from pdfqa_core.ui.chat_view import AnswerPart, answer_parts
 from pdfqa_core.ui.components import (
@@ -127,7 +127,7 @@ class Handlers:
         """Return the overview of the chosen document; None where there is none with text."""
         if not self.services.documents.still_there(session.owner, (chosen,)):
             return None
-        found = self.services.overviews.of(session.owner, chosen, session.settings)
+        found = self.services.answers.overviews.of(session.owner, chosen, session.settings)
         return found if found.document.state.usable else None
 
     def draw(self, session: Session, chosen: str, request: gr.Request) -> tuple[Any, ...]:
@@ -145,18 +145,18 @@ class Handlers:
         overview = None if self._just_read(session, chosen) else self._overview(session, chosen)
         if overview is None:
             return "", "", "", ""
-        written = self.services.summaries.of(session.owner, chosen)
+        written = self.services.tasks.job(job_name(SUMMARY, session.owner, chosen))
         summary = live_summary(chosen, *_so_far(written)) if written is not None else self._kept(session, overview)
-        known = self.services.first_questions.known(session.owner, chosen, session.settings)
+        known = self.services.answers.suggestions.known(session.owner, chosen, session.settings)
         return about_html(overview), summary, questions_html(known or (), chosen), contents_html(overview)
 
     def _just_read(self, session: Session, chosen: str) -> bool:
         """Whether the document is the last one that was finished of files that are being read."""
-        under_way = [batch for batch in self.services.jobs.of(session.owner) if not batch.done]
+        under_way = [batch for batch in self.services.documents.jobs.of(session.owner) if not batch.ended]
         return any(one.documents and one.documents[-1].id == chosen for one in under_way)
 
     def _kept(self, session: Session, overview: Overview, error: str = "") -> str:
-        kept = self.services.summaries.get(session.owner, overview.document.id, session.settings)
+        kept = self.services.answers.overviews.summary(session.owner, overview.document.id, session.settings)
         return summary_html(overview.document, kept, error)
 
     def later(self, session: Session, about: str | None, request: gr.Request) -> Iterator[tuple[Any, Any]]:
@@ -169,11 +169,11 @@ class Handlers:
         overview = self._overview(session, document_id) if self.shown.is_on(page, document_id) else None
         if overview is None:
             return
-        questions = self.services.first_questions.offer(session.owner, document_id, session.settings)
+        questions = self.services.answers.suggestions.first(session.owner, document_id, session.settings)
         if not self.shown.is_on(page, document_id):
             return
         yield questions_html(questions, document_id), gr.skip()
-        written = self.services.summaries.of(session.owner, document_id)
+        written = self.services.tasks.job(job_name(SUMMARY, session.owner, document_id))
         if written is not None and written.watch(page):
             for summary in self._watch(written, session, overview, page):
                 yield gr.skip(), summary
@@ -188,7 +188,7 @@ class Handlers:
         chosen = data.get("document") or chosen
         match data.get("action"):
             case "stop":
-                self.services.summaries.stop(session.owner, chosen)
+                self.services.tasks.stop(job_name(SUMMARY, session.owner, chosen))
                 yield gr.skip(), *unchanged
             case "cite":
                 yield gr.skip(), *self._cited(session, chosen, data.number("citation", -1))
@@ -196,12 +196,12 @@ class Handlers:
                 overview, page = self._overview(session, chosen), str(request.session_hash)
                 if overview is None:
                     raise UsageError("No document is open.", "Choose one in the table first.")
-                written = self.services.summaries.begin(session.owner, chosen, session.settings)
+                written = self.services.answers.overviews.summarise(session.owner, chosen, session.settings)
                 written.watch(page)
                 for summary in self._watch(written, session, overview, page):
                     yield summary, *unchanged
 
-    def _watch(self, written: Written, session: Session, overview: Overview, page: str) -> Iterator[str]:
+    def _watch(self, written: Job, session: Session, overview: Overview, page: str) -> Iterator[str]:
         """Yield a summary while it is written and at its end, as long as the page shows its document."""
         document_id, shown = overview.document.id, 0.0
         text, phase = "", "starting"
@@ -227,7 +227,7 @@ class Handlers:
 
     def _cited(self, session: Session, chosen: str, number: int) -> tuple[Any, ...]:
         """Return the page of a citation of the summary, with its sentence marked."""
-        kept = self.services.summaries.get(session.owner, chosen, session.settings)
+        kept = self.services.answers.overviews.summary(session.owner, chosen, session.settings)
         if kept is None or not 0 <= number < len(kept.answer.citations):
             raise UsageError("The summary has no such marker.", CLICK_AGAIN)
         citation = kept.answer.citations[number]
@@ -277,24 +277,24 @@ class Handlers:
                 document_id = data.get("document") or chosen
                 yield gr.skip(), *self._page(session, document_id, data.number("number", 1)), gr.skip()
             case "stop":
-                self.services.page_ocr.stop(session.owner)
+                self.services.tasks.stop(ocr_task(session.owner))
                 yield gr.skip(), *unchanged, gr.skip()
             case "read":
                 numbers = [int(one) for one in data["numbers"].split(",") if one.isdigit()]
                 try:
-                    for step in self.services.page_ocr.read(session.owner, data["document"], numbers):
+                    for step in self.services.documents.pages.read_by_ocr(session.owner, data["document"], numbers):
                         if isinstance(step, Progress):
                             yield render("overview_work", step=step), *unchanged, gr.skip()
                 except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
                     yield error_html(error), *unchanged, gr.skip()
                     return
-                self.services.preparation.want(session.owner, session.settings, [data["document"]])
+                self.services.index.preparation.want(session.owner, session.settings, [data["document"]])
                 here = self.below.is_on(asking_page(), data["document"])
                 read = self._page(session, data["document"], numbers[0]) if here else unchanged
                 yield "", *read, time.monotonic()
 
 
-def _so_far(written: Written) -> tuple[str, str]:
+def _so_far(written: Job) -> tuple[str, str]:
     """Return what is written, and what is being done."""
     events = written.so_far
     text = "".join(event.text for event in events if isinstance(event, Token))
@@ -302,7 +302,7 @@ def _so_far(written: Written) -> tuple[str, str]:
     return text, "writing" if text else (steps or ["starting"])[-1]
 
 
-def _nothing(written: Written) -> str:
+def _nothing(written: Job) -> str:
     """Return what to say where a summary ended with nothing that could be kept."""
     answers: Sequence[Answer] = [event.answer for event in written.so_far if isinstance(event, Done)]
     if any(answer.refused for answer in answers):

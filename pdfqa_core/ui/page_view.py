@@ -319,7 +319,7 @@ def show_page(
     request = request or Click()
     passage_claims = [Claim(span, passage.text) for span in passage.spans] if passage else []
     quote_claims = [Claim(quote.span, quote.quote)] if quote else []
-    view = services.pages.view(
+    view = services.documents.pages.view(
         owner,
         document_id,
         request.number("number", number),

@@ -48,7 +48,7 @@ def build_find(services: Services, session: gr.State) -> None:
 def found_html(services: Services, query: str, now: Session) -> str:
     """Return what is found for a query, each with the place that it opens."""
     query = (query or "").strip()
-    found = services.finding.find(now.owner, query) if len(query) >= SHORTEST else None
+    found = services.index.finding.find(now.owner, query) if len(query) >= SHORTEST else None
     return render("found", query=query, found=found, place=place)
 
 
@@ -98,11 +98,11 @@ class Place:
 
 def conversation_at(services: Services, owner: str, place: Place) -> tuple[ChatState, tuple[str, ...]]:
     """Return the state in which a conversation is open at a passage, and its documents; nothing of an unknown one."""
-    known = {one.id: one.document_ids for one in services.conversations.list(owner)}
+    known = {one.id: one.document_ids for one in services.answers.conversations.list(owner)}
     if place.conversation not in known:
         return ChatState(), ()
     state = ChatState(place.conversation)
-    turns = services.conversations.get(owner, place.conversation).turns
+    turns = services.answers.conversations.get(owner, place.conversation).turns
     if turns:
         turn = next((one for one in turns if one.id == place.turn), turns[-1])
         state = shown_first(place.conversation, turn)
@@ -114,7 +114,7 @@ def conversation_at(services: Services, owner: str, place: Place) -> tuple[ChatS
 
 def document_at(services: Services, owner: str, place: Place) -> tuple[str, OpenPage]:
     """Return the open document and its open page; nothing for an unknown one."""
-    document = next((one for one in services.documents.list(owner) if one.id == place.document), None)
+    document = next((one for one in services.documents.kept.list(owner) if one.id == place.document), None)
     if document is None:
         return "", OpenPage()
     return document.id, OpenPage(document.id, min(max(1, place.page), max(1, document.page_count)), place.find)
@@ -122,5 +122,5 @@ def document_at(services: Services, owner: str, place: Place) -> tuple[str, Open
 
 def evaluation_at(services: Services, owner: str, place: Place) -> EvaluateState:
     """Return the state in which an evaluation is open; the newest where the place names none that is known."""
-    known = any(one.id == place.evaluation for one in services.evaluation.list(owner))
+    known = any(one.id == place.evaluation for one in services.evaluation.kept.list(owner))
     return EvaluateState(place.evaluation) if known else EvaluateState()

@@ -81,12 +81,12 @@ class Handlers:
     def preview(self, session: Session) -> str:
         """Return the count of passages, their lengths, the first of them, and whether the index is built."""
         services, settings = self.services, session.settings
-        names = {d.id: d.filename for d in services.documents.list(session.owner) if d.state.usable}
-        passages = services.indexes.passages(session.owner, settings)
+        names = {d.id: d.filename for d in services.documents.kept.list(session.owner) if d.state.usable}
+        passages = services.index.passages(session.owner, settings)
         lengths = [len(words(passage.text)) for passage in passages]
-        built = services.indexes.ready(session.owner, settings)
-        seconds = services.indexes.seconds(session.owner, settings)
-        stats = services.indexes.stats(session.owner, settings) if built else None
+        built = services.index.ready(session.owner, settings)
+        seconds = services.index.seconds(session.owner, settings)
+        stats = services.index.stats(session.owner, settings) if built else None
         examples = [
             (
                 place(Hit(passage, 0, 1, ""), names) + (f" · {passage.heading}" if passage.heading else ""),
@@ -179,7 +179,7 @@ class Handlers:
         yield work_html(), gr.Button(visible=False), gr.Button(visible=True)
         message = ""
         try:
-            for step in self.services.indexes.build(session.owner, session.settings, task=key):
+            for step in self.services.index.build(session.owner, session.settings, task=key):
                 yield work_html(step), gr.skip(), gr.skip()
         except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
             message = error_html(error)
@@ -202,7 +202,7 @@ class Handlers:
         if not question.strip():
             yield render("hits", columns=(), message=TRY), gr.skip()
             return
-        documents = self.services.documents.list(session.owner)
+        documents = self.services.documents.kept.list(session.owner)
         names = {d.id: d.filename for d in documents}
         if not any(d.state.usable for d in documents):
             yield render("hits", columns=(), message=READ_FIRST), gr.skip()
@@ -210,14 +210,14 @@ class Handlers:
         try:
             wanted = page_range(pages) if pages.strip() else None
             chosen = [session.settings.retrieval.retriever, other]
-            scope = self.services.collections.searched(session.owner, session.scope).document_ids
+            scope = self.services.documents.collections.searched(session.owner, session.scope).document_ids
             columns = []
             for name in dict.fromkeys(name for name in chosen if name in recipes.names("retriever")):
                 settings = session.settings.changed("retrieval", retriever=name)
-                for step in self.services.indexes.build(session.owner, settings):
+                for step in self.services.index.build(session.owner, settings):
                     yield work_html(step), gr.skip()
                 started = time.perf_counter()
-                hits = self.services.indexes.search(session.owner, question, settings, document_ids=scope, pages=wanted)
+                hits = self.services.index.search(session.owner, question, settings, document_ids=scope, pages=wanted)
                 elapsed = time.perf_counter() - started
                 cards = [self._card(hit, question, names, hits[0].score, session) for hit in hits]
                 columns.append((name, cards, round(1000 * elapsed)))
@@ -228,7 +228,7 @@ class Handlers:
             yield error_html(error), gr.skip()
 
     def _card(self, hit: Hit, question: str, names: Mapping[str, str], best: float, session: Session) -> dict[str, Any]:
-        image = self.services.pages.thumbnail(session.owner, hit.passage.document_id, hit.passage.pages[0])
+        image = self.services.documents.pages.thumbnail(session.owner, hit.passage.document_id, hit.passage.pages[0])
         return {
             "hit": hit,
             "place": place(hit, names),
@@ -243,7 +243,7 @@ class Handlers:
         """Show the page of a hit with its passage marked."""
         data = clicked(event)
         document_id, wanted = data.get("document", ""), data.get("passage", "")
-        passages = self.services.indexes.passages(session.owner, session.settings, (document_id,)) if wanted else []
+        passages = self.services.index.passages(session.owner, session.settings, (document_id,)) if wanted else []
         passage = next((p for p in passages if p.id == wanted), None)
         if passage is None and wanted:
             passage = self._merged(session, document_id, wanted, data.get("spans", ""))
@@ -266,7 +266,7 @@ class Handlers:
             return None
         texts = {
             page.number: page.text
-            for page in self.services.documents.pages(session.owner, document_id, session.settings)
+            for page in self.services.documents.text(session.owner, document_id, session.settings)
         }
         text = JOINER.join(texts.get(span.page, "")[span.start : span.end] for span in spans)
         return Passage(wanted, spans, text)

@@ -53,10 +53,10 @@ def arrival(services: Services, tokens: Any, address: str, account: Account | No
     if account is None or account.role is not AccountRole.ANNOTATOR or came.owner not in ("", NOBODY):
         return came
     kept, named = dict(came.tokens), came.study_id or parse_qs(address.removeprefix("?")[:2000]).get("study", [""])[0]
-    for study_id in services.invitations.studies_of(account.name):
+    for study_id in services.people.invitations.kept.studies_of(account.name):
         if named in ("", study_id):
-            entry = services.invitations.come_back(kept.get(study_id, ""))
-            return _in(entry or services.invitations.enter_as(study_id, account.name), kept)
+            entry = services.people.invitations.come_back(kept.get(study_id, ""))
+            return _in(entry or services.people.invitations.enter_as(study_id, account.name), kept)
     return Arrival(NOBODY, "", came.said, tokens=kept)
 
 
@@ -69,11 +69,11 @@ def _invited(services: Services, tokens: Any, address: str) -> Arrival:
     said = ""
     if invite:
         try:
-            with services.tries.one(current_place(), "link"):
-                return _in(services.invitations.take(study_id, invite), kept)
+            with services.people.tries.one(current_place(), "link"):
+                return _in(services.people.invitations.take(study_id, invite), kept)
         except PdfQAError as error:
             said = error_html(error)
-    entry = services.invitations.come_back(kept.get(study_id, ""))
+    entry = services.people.invitations.come_back(kept.get(study_id, ""))
     if entry is not None and entry.seat.study_id == study_id:
         return _in(entry, kept)
     if not said and study_id in kept and "enter" not in asked:
@@ -83,10 +83,10 @@ def _invited(services: Services, tokens: Any, address: str) -> Arrival:
 
 def signed_in(services: Services, study_id: str, name: str, password: str, tokens: Mapping[Any, Any]) -> Arrival:
     """Let somebody in by name and password. Raises PdfQAError."""
-    kept, invitations = {str(key): str(value) for key, value in tokens.items()}, services.invitations
+    kept, invitations = {str(key): str(value) for key, value in tokens.items()}, services.people.invitations
     marks = kept.pop(_KNOWN, "")
     known = invitations.known(study_id, name, marks)
-    with services.tries.one(current_place(), f"study {study_id[:100]}", name, known=known):
+    with services.people.tries.one(current_place(), f"study {study_id[:100]}", name, known=known):
         entry = invitations.sign_in(study_id, name, password)
     return _in(entry, {**kept, _KNOWN: invitations.marked(study_id, name, marks)})
 
@@ -99,7 +99,7 @@ def _in(entry: Entry, kept: Mapping[str, str]) -> Arrival:
 
 def header_html(services: Services, owner: str, account: Account | None = None) -> str:
     """Return the header of a page on which somebody rates by invitation: neither model nor workspace."""
-    seat = services.invitations.seat(owner)
+    seat = services.studies.kept.seat(owner)
     if seat is None:
         return render("header_invited", study="", words="", invited=True, account=account)
     doing = "rating" if seat.role is Role.ANNOTATOR else "looking on"

@@ -185,10 +185,10 @@ def collection_label(collection: Collection) -> str:
 
 def scope_choice(services: Services, session: Session) -> gr.Dropdown:
     """Return the field with all that can be chosen, and what of the session's scope is still there."""
-    choices = [(collection_label(one), one.id) for one in services.collections.list(session.owner)]
-    choices += [(scope_label(d), d.id) for d in services.documents.list(session.owner) if d.state.usable]
+    choices = [(collection_label(one), one.id) for one in services.documents.collections.kept.list(session.owner)]
+    choices += [(scope_label(d), d.id) for d in services.documents.kept.list(session.owner) if d.state.usable]
     known = {key for _, key in choices}
-    there = services.collections.still_there(session.owner, session.scope)
+    there = services.documents.collections.resolve(session.owner, session.scope).chosen
     return gr.Dropdown(choices=choices, value=[one for one in there if one in known])
 
 
@@ -212,7 +212,7 @@ def language_words(reading: Reading | None) -> str:
 def encoder_hint(services: Services, session: Session) -> EncoderHint | None:
     """Return what to say where documents are in languages that the recipe's encoder does not know; None for nothing."""
     settings = session.settings
-    if not services.indexes.needs_embeddings(settings):
+    if not services.index.needs_embeddings(settings):
         return None
     found = services.documents.readable(session.owner, settings)
     encoder = settings.retrieval.embedding_model

@@ -21,8 +21,7 @@ from pdfqa_core.models import TrainedModel
 from pdfqa_core.protocols.gold import GoldFile, read_gold
 from pdfqa_core.services import SAMPLE, Outcome, Services
 from pdfqa_core.services.synthesis import SynthesisPlan
-from pdfqa_core.services.train_jobs import Job, Work
-from pdfqa_core.services.training import TrainingPlan, compared_on
+from pdfqa_core.services.training import TrainingPlan, TrainJob, Work, compared_on
 from pdfqa_core.synthesis import FEW_SHOT, RULES, Example, origin
 from pdfqa_core.training import BI_ENCODER, ROUNDS, Compared, TrainingSettings
 from pdfqa_core.training.record import Row
@@ -61,7 +60,7 @@ def switched(services: Services, session: Session, model: TrainedModel) -> Sessi
     else:
         services.models.changes()  # says no on a demo
         settings = session.settings.changed("retrieval", late_model=model.name, retriever="late_interaction")
-    services.preparation.want(session.owner, settings)
+    services.index.preparation.want(session.owner, settings)
     return replace(session, settings=settings)
 
 
@@ -78,7 +77,7 @@ class Compare:
 
     def _models(self) -> tuple[TrainedModel, ...]:
         """Return what was trained here; visitors of a demo are shown none."""
-        return () if self.services.models.demo else self.services.training.list()
+        return () if self.services.models.demo else self.services.models.files.encoders.trained()
 
     def _model(self, state: TrainState) -> TrainedModel | None:
         models = sorted(self._models(), key=lambda one: one.record.made_at, reverse=True)
@@ -208,15 +207,15 @@ class Tab:
     def facts(self, session: Session) -> Facts:
         """Return where the owner stands."""
         services, owner = self.services, session.owner
-        counts = Counter(one.outcome for one in services.synthesis.list(owner))
+        counts = Counter(one.outcome for one in services.training.synthesis.kept.list(owner))
         demo = services.models.demo
         return Facts(
-            sum(one.state.usable for one in services.documents.list(owner)),
+            sum(one.state.usable for one in services.documents.kept.list(owner)),
             counts,
-            () if demo else tuple(one.name for one in services.training.list()),
+            () if demo else tuple(one.name for one in services.models.files.encoders.trained()),
             tuple(one.plan.name for one in services.training.unfinished(owner)),
             used_model(session),
-            services.train_jobs.of(owner),
+            services.training.jobs.of(owner),
         )
 
     def show(self, state: TrainState, session: Session) -> dict[Any, Any]:
@@ -264,7 +263,7 @@ class Tab:
     # ------------------------------------------------------------ make questions
 
     def _generate(self, facts: Facts, state: TrainState, session: Session) -> dict[Any, Any]:
-        usable = [one for one in self.services.documents.list(session.owner) if one.state.usable]
+        usable = [one for one in self.services.documents.kept.list(session.owner) if one.state.usable]
         return {
             **self._making(facts),
             self.parts.made: self._made(facts, session),
@@ -274,7 +273,7 @@ class Tab:
         }
 
     def _made(self, facts: Facts, session: Session) -> str:
-        questions = self.services.synthesis.list(session.owner)
+        questions = self.services.training.synthesis.kept.list(session.owner)
         return made_html(questions, self.services.documents.filenames(session.owner), facts.job)
 
     def _making(self, facts: Facts) -> dict[Any, Any]:
@@ -300,10 +299,10 @@ class Tab:
     def _making_plan(
         self, session: Session, kind: str, passages: Any, questions: Any, documents: Any, k: Any
     ) -> SynthesisPlan:
-        owned = {one.id for one in self.services.documents.list(session.owner)}
+        owned = {one.id for one in self.services.documents.kept.list(session.owner)}
         examples: tuple[Example, ...] = ()
         if kind == FEW_SHOT:
-            examples = self.services.synthesis.examples(session.owner, _whole(k, "Examples shown"))
+            examples = self.services.training.synthesis.examples(session.owner, _whole(k, "Examples shown"))
         return SynthesisPlan(
             kind,
             _whole(passages, "Passages of each document"),
@@ -315,11 +314,11 @@ class Tab:
 
     def drawn(self, session: Session, *fields: Any) -> str:
         """Return of how many passages questions would be made, and of how many they have been."""
-        if not any(one.state.usable for one in self.services.documents.list(session.owner)):
+        if not any(one.state.usable for one in self.services.documents.kept.list(session.owner)):
             return render("train_drawn", documents=0)
         try:
             plan = self._making_plan(session, *fields)
-            passages, done = self.services.synthesis.drawn(session.owner, plan, session.settings)
+            passages, done = self.services.training.synthesis.drawn(session.owner, plan, session.settings)
             shown = render(
                 "train_drawn",
                 documents=1,
@@ -332,7 +331,7 @@ class Tab:
             shown = error_html(error)
         except PdfQAError as error:
             return error_html(error)
-        advice = self.services.synthesis.advice(session.owner, str(fields[0]))
+        advice = self.services.training.synthesis.advice(session.owner, str(fields[0]))
         return shown + (render("train_advice", words=advice, offer=True) if advice else "")
 
     def by_rules(self, session: Session, event: gr.EventData, *fields: Any) -> tuple[str, str]:
@@ -344,7 +343,7 @@ class Tab:
         """Begin to make questions."""
         try:
             plan = self._making_plan(session, *fields)
-            self.services.train_jobs.make(session.owner, plan, session.settings)
+            self.services.training.jobs.make(session.owner, plan, session.settings)
         except PdfQAError as error:
             return {self.parts.make_work: error_html(error)}
         return self.show(state, session)
@@ -356,16 +355,16 @@ class Tab:
             case "step":
                 state = replace(state, step=data["step"])
             case "clear":
-                self.services.synthesis.remove(session.owner, [Outcome.DROPPED, Outcome.REJECTED])
+                self.services.training.synthesis.kept.remove(session.owner, [Outcome.DROPPED, Outcome.REJECTED])
             case "clear-all":
-                self.services.synthesis.remove(session.owner, list(Outcome))
+                self.services.training.synthesis.kept.remove(session.owner, list(Outcome))
             case _:
                 return {self.parts.state: state}
         return self.show(replace(state, undo=()), session)
 
     def stop(self, session: Session) -> None:
         """Stop what goes on; what is done stays."""
-        self.services.train_jobs.stop(session.owner)
+        self.services.training.jobs.stop(session.owner)
 
     # ------------------------------------------------------------ review
 
@@ -450,7 +449,7 @@ class Tab:
         return self._begun("train", state, session, fields)
 
     def _begun(self, what: str, state: TrainState, session: Session, fields: tuple[Any, ...]) -> dict[Any, Any]:
-        jobs = self.services.train_jobs
+        jobs = self.services.training.jobs
         begin = jobs.train if what == "train" else jobs.estimate
         try:
             begin(session.owner, self._training_plan(session, *fields), session.settings)
@@ -464,7 +463,7 @@ class Tab:
         try:
             match data.get("action"):
                 case "resume":
-                    self.services.train_jobs.resume(session.owner, data["name"])
+                    self.services.training.jobs.resume(session.owner, data["name"])
                 case "discard":
                     self.services.training.discard(session.owner, data["name"])
                 case "step":
@@ -489,7 +488,7 @@ class Tab:
         return self.show(state, session) | {self.parts.message: said, self.session: session}
 
 
-def _step(job: Job) -> Progress:
+def _step(job: TrainJob) -> Progress:
     """Return how far training is, over both rounds, with the time that is left at most."""
     if job.step is None or job.progress is not None:
         return job.progress or Progress("training")
@@ -498,7 +497,7 @@ def _step(job: Job) -> Progress:
     return Progress(f"training, round {job.step.round} of {ROUNDS}", done, total, (total - done) * job.step.seconds)
 
 
-def _learnt(job: Job | None) -> str:
+def _learnt(job: TrainJob | None) -> str:
     """Return the curves and rounds of a training as far as it is; empty before its first step."""
     if job is None or job.settings is None or not (job.losses or job.scores):
         return ""
@@ -506,7 +505,7 @@ def _learnt(job: Job | None) -> str:
     return curves_html(job, settings.steps, settings.k) + render("train_rounds", rounds=job.rounds, k=settings.k)
 
 
-def _ended(job: Job) -> str:
+def _ended(job: TrainJob) -> str:
     """Return why work ended before it was done: a note where somebody stopped it, else the error."""
     if job.stopped:
         return render("note", text="Stopped. What is done is kept; go on whenever you like.")

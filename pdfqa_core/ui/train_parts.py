@@ -320,7 +320,7 @@ class Review:
 
     def shown(self, state: TrainState, session: Session) -> dict[Any, Any]:
         """Return the question in review with its passage and page, and what accepted ones are good for."""
-        every = self.services.synthesis.list(session.owner)
+        every = self.services.training.synthesis.kept.list(session.owner)
         accepted = sum(one.outcome is Outcome.ACCEPTED for one in every)
         queue = self._queue(every, state)
         chosen = next((one for one in queue if one.id == state.question), queue[0] if queue else None)
@@ -402,12 +402,12 @@ class Review:
                 name = data["question"]
                 return replace(state, question="", skipped=(*(one for one in state.skipped if one != name), name))
             case "back":
-                queue = self._queue(self.services.synthesis.list(session.owner), state)
+                queue = self._queue(self.services.training.synthesis.kept.list(session.owner), state)
                 place = next((n for n, one in enumerate(queue) if one.id == data["question"]), 0)
                 return replace(state, question=queue[max(0, place - 1)].id if queue else "")
             case "undo" if state.undo:
                 before = state.undo[-1]
-                self.services.synthesis.restore(session.owner, before)
+                self.services.training.synthesis.kept.restore(session.owner, before)
                 only = next(name for name, outcome in OUTCOMES.items() if outcome is before.outcome)
                 return replace(state, undo=state.undo[:-1], question=before.id, only=only)
             case "step":
@@ -418,19 +418,19 @@ class Review:
         text = data.get("text", "")
         if data["action"] == "edit-question" and not text.strip():
             raise UsageError("The question has no words.", "Type some, or reject it.")
-        every = self.services.synthesis.list(session.owner)
+        every = self.services.training.synthesis.kept.list(session.owner)
         before = next((one for one in every if one.id == data["question"]), None)
         if before is None:
             raise UsageError("There is no such question here.", "It may have been removed with its document.")
         queue = self._queue(every, state)
         place = next((n for n, one in enumerate(queue) if one.id == before.id), -1)
-        self.services.synthesis.decide(session.owner, before.id, DECISIONS[data["action"]], text)
+        self.services.training.synthesis.kept.decide(session.owner, before.id, DECISIONS[data["action"]], text)
         following = queue[place + 1].id if 0 <= place < len(queue) - 1 else ""
         return replace(state, undo=(*state.undo, before)[-MOST_UNDO:], question=following)
 
     def page_clicked(self, state: TrainState, session: Session, event: gr.EventData) -> Any:
         """Turn the page beside the question."""
-        found = [one for one in self.services.synthesis.list(session.owner) if one.id == state.question]
+        found = [one for one in self.services.training.synthesis.kept.list(session.owner) if one.id == state.question]
         return self._page(found[0], session, clicked(event)) if found else gr.skip()
 
     # ------------------------------------------------------------ files
@@ -439,11 +439,11 @@ class Review:
         """Return the path of the accepted questions as a file; `kind` is one of NAMES."""
         chosen, owner = (Outcome.ACCEPTED,), session.owner
         if kind == "beir":
-            files, _ = self.services.synthesis.beir_files(owner, chosen, session.settings)
+            files, _ = self.services.training.synthesis.beir_files(owner, chosen, session.settings)
             packed = io.BytesIO()
             with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
                 for name, data in files.items():
                     archive.writestr(name, data)
             return downloads.write(NAMES[kind], packed.getvalue())
-        data, _ = self.services.synthesis.questions_file(owner, chosen)
+        data, _ = self.services.training.synthesis.questions_file(owner, chosen)
         return downloads.write(NAMES[kind], data)

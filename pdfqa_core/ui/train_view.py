@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pdfqa_core.metrics.statistics import Summary
 from pdfqa_core.services import Outcome, SyntheticQuestion
-from pdfqa_core.services.train_jobs import Job, Work
+from pdfqa_core.services.training import TrainJob, Work
 from pdfqa_core.synthesis import RULES
 from pdfqa_core.training import ROUNDS, Scored
 from pdfqa_core.ui.components import plural, render
@@ -35,7 +35,7 @@ class Facts:
     models: tuple[str, ...]
     stopped: tuple[str, ...]
     used: str
-    job: Job | None
+    job: TrainJob | None
 
     @property
     def waiting(self) -> int:
@@ -119,7 +119,7 @@ def made_by(questions: Sequence[SyntheticQuestion]) -> tuple[tuple[str, int], ..
     return tuple(counts.most_common())
 
 
-def made_html(questions: Sequence[SyntheticQuestion], filenames: Mapping[str, str], job: Job | None) -> str:
+def made_html(questions: Sequence[SyntheticQuestion], filenames: Mapping[str, str], job: TrainJob | None) -> str:
     """Return how many questions there are of each document, who made them, and why some were dropped."""
     kept = [one for one in questions if one.outcome is not Outcome.DROPPED]
     dropped = [one for one in questions if one.outcome is Outcome.DROPPED]
@@ -149,7 +149,7 @@ def pages_of(one: SyntheticQuestion) -> str:
 # ------------------------------------------------------------ training
 
 
-def curves_html(job: Job, steps: int, k: int) -> str:
+def curves_html(job: TrainJob, steps: int, k: int) -> str:
     """Return the loss of each step and the scores on held-out questions as two plots; empty before there is any."""
     if not job.losses and not job.scores:
         return ""

@@ -19,7 +19,7 @@ def read_once(tmp_path_factory):
     settings = Settings().changed("retrieval", retriever="bm25")
     with Services.open(folder, settings, FakeModels()) as services:
         list(services.documents.ingest(LOCAL_OWNER, [PDF]))
-        list(services.indexes.build(LOCAL_OWNER, settings))
+        list(services.index.build(LOCAL_OWNER, settings))
     return folder
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from pdfqa_core.csv_format import read_csv
-from pdfqa_core.services.studies import StudyService
 from pdfqa_core.storage import Store
+from tests.services.helpers import studies_of
 from tests.services.test_study_reports import ADA, BEN, rate, two_talks
 
 
@@ -16,7 +16,7 @@ from tests.services.test_study_reports import ADA, BEN, rate, two_talks
 def rated(empty: Path) -> Path:
     """A workspace with a study of four turns that two people have rated."""
     with Store.open(empty) as store:
-        studies = StudyService(store.studies, store.conversations)
+        studies = studies_of(store)
         study_id = two_talks(store, studies, owner="local")
         rate(studies, study_id, "Ada", ADA, owner="local")
         rate(studies, study_id, "Ben", BEN, owner="local")

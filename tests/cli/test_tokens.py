@@ -22,12 +22,12 @@ def test_tokens_are_made_listed_without_themselves_and_removed(empty, run):
         assert made["token"] not in output
     assert made["token"].encode() not in (empty / "pdfqa.sqlite").read_bytes()  # a hash only
     with Services.open(empty, Settings(), FakeModels()) as services:
-        known = services.tokens.of(made["token"])
-        assert (known.name, services.tokens.owner(known)) == ("my script", LOCAL_OWNER)
-        assert services.tokens.list()[0].used_at is not None
+        known = services.people.tokens.of(made["token"])
+        assert (known.name, services.people.tokens.owner(known)) == ("my script", LOCAL_OWNER)
+        assert services.people.tokens.kept.list()[0].used_at is not None
     assert run("tokens", "remove", "my script").status == 0
     with Services.open(empty, Settings(), FakeModels()) as services, pytest.raises(UsageError, match="not valid"):
-        services.tokens.of(made["token"])
+        services.people.tokens.of(made["token"])
     gone = run("tokens", "remove", "my script", "--json")
     assert gone.data["error"] == {"what": "There is no token called “my script”.", "hint": "There are none."}
 
@@ -41,6 +41,9 @@ def test_a_token_needs_a_name(empty, run, name):
 def test_in_a_demo_a_token_has_a_space_of_its_own(tmp_path):
     demo = Settings().changed("server", demo=True)
     with Services.open(tmp_path, demo, FakeModels()) as services:
-        owners = {services.tokens.owner(services.tokens.of(services.tokens.add(name))) for name in ("one", "two")}
+        owners = {
+            services.people.tokens.owner(services.people.tokens.of(services.people.tokens.add(name)))
+            for name in ("one", "two")
+        }
     assert len(owners) == 2
     assert all(owner.startswith("visitor-token-") for owner in owners)

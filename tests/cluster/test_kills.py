@@ -32,8 +32,8 @@ def read_in(folder, files, cluster=None):
 
         object.__setattr__(services._store.documents, "add", counting)
         told = [one for one in services.documents.ingest(LOCAL_OWNER, files) if isinstance(one, Document)]
-        listed = services.documents.list(LOCAL_OWNER)
-        pages = {one.filename: services.documents.pages(LOCAL_OWNER, one.id, SETTINGS) for one in listed}
+        listed = services.documents.kept.list(LOCAL_OWNER)
+        pages = {one.filename: services.documents.text(LOCAL_OWNER, one.id, SETTINGS) for one in listed}
         return Counter((one.filename, one.state) for one in told), pages, stored
 
 

@@ -23,9 +23,9 @@ def made(tmp_path):
     def run(server, plan, cluster=None):
         with opened_with(tmp_path / f"{cluster is None}", server.settings, cluster) as services:
             list(services.documents.ingest(LOCAL_OWNER, [PDF]))
-            events = services.synthesis.make(LOCAL_OWNER, plan, server.settings)
+            events = services.training.synthesis.make(LOCAL_OWNER, plan, server.settings)
             told = Counter(one.id for event in events if isinstance(event, Made) for one in event.questions)
-            kept = services.synthesis.list(LOCAL_OWNER)
+            kept = services.training.synthesis.kept.list(LOCAL_OWNER)
             assert told == Counter(one.id for one in kept)
             return [(one.passage_id, one.text, one.outcome, one.reason) for one in kept]
 

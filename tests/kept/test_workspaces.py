@@ -85,14 +85,14 @@ def has(now: Any, then: Any) -> bool:
 
 
 def test_documents_pages_and_passages(services, kept):
-    documents = services.documents.list(LOCAL_OWNER)
+    documents = services.documents.kept.list(LOCAL_OWNER)
     assert has(lines(write_jsonl(documents)), kept.lines("documents.jsonl"))
     (document,) = documents
-    pages = services.documents.pages(LOCAL_OWNER, document.id, services.settings)
+    pages = services.documents.text(LOCAL_OWNER, document.id, services.settings)
     assert has(lines(write_jsonl(pages)), kept.lines("pages.jsonl"))
-    passages = services.indexes.passages(LOCAL_OWNER, services.settings)
+    passages = services.index.passages(LOCAL_OWNER, services.settings)
     assert has(lines(write_jsonl(passages)), kept.lines("passages.jsonl"))
-    assert services.pages.view(LOCAL_OWNER, document.id, 3, width=200).image
+    assert services.documents.pages.view(LOCAL_OWNER, document.id, 3, width=200).image
 
 
 def test_settings_and_preferences(services, kept):
@@ -101,7 +101,7 @@ def test_settings_and_preferences(services, kept):
     assert has(now["reading"], {"reader": "extractive", "passages": 3})
     assert has(now["llm"], {"threads": 1, "max_tokens": 128})
     assert has(now["retrieval"], {"retriever": then["retrieval"]["retriever"], "k": 8})
-    assert services.visitors.preference(LOCAL_OWNER, "theme") == "dark"
+    assert services.people.owners.preference(LOCAL_OWNER, "theme") == "dark"
 
 
 def test_the_search_uses_the_index_that_is_there(pdfqa, kept):
@@ -127,7 +127,7 @@ def test_conversations_with_their_citations(pdfqa, kept):
 
 
 def test_a_conversation_goes_on(services, kept):
-    (summary,) = services.conversations.list(LOCAL_OWNER)
+    (summary,) = services.answers.conversations.list(LOCAL_OWNER)
     settings = services.settings.changed("retrieval", retriever="bm25")
     *_, stored = services.answers.ask(LOCAL_OWNER, "Who reads the meters?", settings, conversation_id=summary.id)
     assert (stored.conversation_id, stored.turn.number) == (summary.id, 3)
@@ -153,12 +153,12 @@ def test_agreement(pdfqa, kept, tmp_path):
 
 def test_evaluations(services, kept):
     then = kept.json("evaluation.json")
-    (listed,) = services.evaluation.list(LOCAL_OWNER)
+    (listed,) = services.evaluation.kept.list(LOCAL_OWNER)
     assert listed.made_at.isoformat() == then["made_at"]
-    evaluation = services.evaluation.get(LOCAL_OWNER, listed.id)
+    evaluation = services.evaluation.kept.get(LOCAL_OWNER, listed.id)
     assert listed.systems == tuple(system.name for system in evaluation.systems)
     assert has(results_object(evaluation, compare(evaluation))["systems"], then["systems"])
-    found = services.evaluation.rankings(LOCAL_OWNER, listed.id)
+    found = services.evaluation.kept.rankings(LOCAL_OWNER, listed.id)
     assert {system for system, _ in found} == set(listed.systems)
     now, before = (
         rows(data) for data in (write_frame(items_frame(evaluation)), (kept.expected / "evaluation.csv").read_bytes())

@@ -137,7 +137,7 @@ def test_a_chosen_model_answers_at_once_and_after_a_restart(opened, tmp_path):
     assert stored.turn.answer.model == "mine"
     fingerprints = [s.fingerprint() for s in (before, services.models.language.running(before), services.settings)]
     assert stored.turn.answer.settings_fingerprint == fingerprints[1] == fingerprints[2] != fingerprints[0]
-    assert len(services.conversations.list(LOCAL_OWNER)) == 2
+    assert len(services.answers.conversations.list(LOCAL_OWNER)) == 2
     services.close()
     assert opened().models.language.llm().engine.name == "mine"
 

@@ -164,13 +164,13 @@ def test_an_encoder_is_switched_for_good_and_the_index_is_made_again(opened, tmp
     put(tmp_path / "models")
     services = opened()
     list(services.documents.ingest(LOCAL_OWNER, [PDF]))
-    list(services.indexes.build(LOCAL_OWNER, services.settings))
+    list(services.index.build(LOCAL_OWNER, services.settings))
     services.models.changes().use_encoder(NAME)
     now = services.settings
     assert now.retrieval.embedding_model == NAME
-    assert services.indexes.encoder(now).model_hash != services.indexes.encoder(Settings()).model_hash
-    services.preparation.want(LOCAL_OWNER, now)
-    while not services.indexes.ready(LOCAL_OWNER, now):
+    assert services.index.encoder(now).model_hash != services.index.encoder(Settings()).model_hash
+    services.index.preparation.want(LOCAL_OWNER, now)
+    while not services.index.ready(LOCAL_OWNER, now):
         threading.Event().wait(0.01)
     with pytest.raises(PdfQAError, match="is in use"):
         services.models.changes().remove_encoder(NAME, Settings().retrieval)

@@ -8,10 +8,9 @@ import shutil
 import pytest
 
 from pdfqa_core.services import LOCAL_OWNER, Services
-from pdfqa_core.services.studies import StudyService
 from pdfqa_core.storage import Store
 from tests.services.answering_server import opened_with
-from tests.services.helpers import BM25, SECRET
+from tests.services.helpers import BM25, SECRET, studies_of
 from tests.serving_fakes import PDF, FakeModels
 
 
@@ -33,7 +32,7 @@ def store(tmp_path, database_url):
 
 @pytest.fixture
 def studies(store):
-    return StudyService(store.studies, store.conversations)
+    return studies_of(store)
 
 
 @pytest.fixture

@@ -8,7 +8,10 @@ import time
 from datetime import UTC, datetime
 
 from pdfqa_core.services import LOCAL_OWNER
-from pdfqa_core.services.documents import name_of
+from pdfqa_core.services.documents import DocumentService
+from pdfqa_core.services.readings import name_of
+from pdfqa_core.services.studies import StudyService
+from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.settings import Settings
 from pdfqa_core.storage import Store
 from pdfqa_core.types import Block, Document, Page, Stored
@@ -32,12 +35,17 @@ def until(condition, seconds=300):
         time.sleep(0.01)
 
 
+def studies_of(store, *more):
+    """Return the service of a store's studies."""
+    return StudyService(store, DocumentService(store, Settings(), Tasks(store)), *more)
+
+
 def documents(events):
     return [event for event in events if isinstance(event, Document)]
 
 
 def only(services, owner=LOCAL_OWNER):
-    (document,) = services.documents.list(owner)
+    (document,) = services.documents.kept.list(owner)
     return document
 
 
@@ -47,7 +55,7 @@ def store_of(services):
 
 
 def built(services, settings=BM25, owner=LOCAL_OWNER):
-    return list(services.indexes.build(owner, settings))
+    return list(services.index.build(owner, settings))
 
 
 def asked(services, question, settings=None, owner=LOCAL_OWNER, **options):

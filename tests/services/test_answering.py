@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from pdfqa_core.errors import PdfQAError, UsageError
-from pdfqa_core.services import LOCAL_OWNER
+from pdfqa_core.services import ANSWER, LOCAL_OWNER, job_name
 from pdfqa_core.types import Retrieved, Stored, Token
 from tests.services.helpers import BM25, METERS, WORDS, StoppingLLM, until
 
@@ -33,7 +33,7 @@ def held(open_services):
 
 
 def begin(services, question=METERS, **options):
-    return services.answering.ask(LOCAL_OWNER, question, BM25, **options)
+    return services.answers.begin(LOCAL_OWNER, question, BM25, **options)
 
 
 def until_written(written):
@@ -44,27 +44,27 @@ def until_written(written):
 
 
 def turns(services, conversation):
-    return services.conversations.get(LOCAL_OWNER, conversation).turns
+    return services.answers.conversations.get(LOCAL_OWNER, conversation).turns
 
 
 def test_an_answer_nobody_looks_at_is_finished_in_the_conversation_it_was_asked_in(held):
     services, llm = held
     written = begin(services)
     until_written(written)
-    (summary,) = services.conversations.list(LOCAL_OWNER)
+    (summary,) = services.answers.conversations.list(LOCAL_OWNER)
     assert (summary.id, summary.title, summary.turn_count) == (written.subject, METERS, 0)
     llm.go_on.set()
     until(lambda: written.ended)
     (turn,) = turns(services, summary.id)
     assert (turn.question, turn.answer.text, turn.answer.stopped) == (METERS, WORDS, False)
-    assert services.answering.of(LOCAL_OWNER, summary.id) is None
+    assert services.tasks.job(job_name(ANSWER, LOCAL_OWNER, summary.id)) is None
 
 
 def test_who_looks_on_later_sees_all_from_the_beginning(held):
     services, llm = held
     written = begin(services)
     until_written(written)
-    found = services.answering.of(LOCAL_OWNER, written.subject)
+    found = services.tasks.job(job_name(ANSWER, LOCAL_OWNER, written.subject))
     assert found is written
     llm.go_on.set()
     events = list(found.events())
@@ -77,8 +77,8 @@ def test_who_looks_on_later_sees_all_from_the_beginning(held):
 def test_only_its_owner_finds_an_answer(held):
     services, _ = held
     written = begin(services)
-    assert services.answering.of("visitor-else", written.subject) is None
-    assert services.answering.of(LOCAL_OWNER, "") is None
+    assert services.tasks.job(job_name(ANSWER, "visitor-else", written.subject)) is None
+    assert services.tasks.job(job_name(ANSWER, LOCAL_OWNER, "")) is None
 
 
 def test_a_conversation_answers_one_question_at_a_time(held):
@@ -96,7 +96,7 @@ def test_the_end_of_the_program_keeps_what_was_written(held):
     written = begin(services)
     until_written(written)
     (stop,) = services.tasks._stops.values()
-    closing = threading.Thread(target=services.answering.close)
+    closing = threading.Thread(target=services.tasks.end_jobs)
     closing.start()
     stop.wait()
     llm.go_on.set()
@@ -108,10 +108,10 @@ def test_the_end_of_the_program_keeps_what_was_written(held):
 def test_a_first_question_that_fails_leaves_no_conversation_and_tells_who_looks_on(open_services):
     services = open_services(BM25.changed("retrieval", retriever="hybrid"), llm=Held())
     services.models.encoders.encoder = lambda *_: (_ for _ in ()).throw(PdfQAError("The encoder is gone.", ""))
-    written = services.answering.ask(LOCAL_OWNER, METERS, services.settings)
+    written = services.answers.begin(LOCAL_OWNER, METERS, services.settings)
     with pytest.raises(PdfQAError, match="The encoder is gone"):
         list(written.events())
-    assert services.conversations.list(LOCAL_OWNER) == ()
+    assert services.answers.conversations.list(LOCAL_OWNER) == ()
 
 
 def test_what_cannot_be_asked_begins_no_conversation(open_services):
@@ -120,4 +120,4 @@ def test_what_cannot_be_asked_begins_no_conversation(open_services):
         begin(services)
     with pytest.raises(UsageError, match="empty"):
         begin(services, "  ")
-    assert services.conversations.list(LOCAL_OWNER) == ()
+    assert services.answers.conversations.list(LOCAL_OWNER) == ()

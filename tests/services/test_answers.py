@@ -41,7 +41,7 @@ def test_an_answer_is_told_and_stored(open_services, fake_llm):
     named = BM25.model_copy(update={"llm": LanguageModel.named(BM25.llm)})  # the model that answers, not "auto"
     assert (answer.hits, answer.settings_fingerprint) == (retrieved.hits, named.fingerprint())
     assert answer.citations[0].span.page == 4
-    conversation = services.conversations.get(LOCAL_OWNER, stored.conversation_id)
+    conversation = services.answers.conversations.get(LOCAL_OWNER, stored.conversation_id)
     assert (conversation.title, conversation.turns) == (METERS, (stored.turn,))
     assert stored.turn.number == 1
     assert "15 minutes" in fake_llm.history[0][-1].content
@@ -73,7 +73,7 @@ def test_a_turn_added_while_another_is_asked_again_stays(open_services, fake_llm
         pass
     between = stored_of(asked(services, METERS, LITERAL, conversation_id=first.conversation_id))
     late = stored_of(list(events))
-    kept = services.conversations.get(LOCAL_OWNER, first.conversation_id).turns
+    kept = services.answers.conversations.get(LOCAL_OWNER, first.conversation_id).turns
     assert [turn.id for turn in kept] == [first.turn.id, between.turn.id, late.turn.id]
     assert OVERTAKEN in late.turn.answer.notes
 
@@ -84,7 +84,7 @@ def test_a_conversation_and_its_first_turn_are_stored_together(open_services, mo
     monkeypatch.setattr(uuid, "uuid4", lambda: uuid.UUID(taken))
     with pytest.raises(UsageError, match="There is a turn"):
         asked(services, SCREEN)
-    assert len(services.conversations.list(LOCAL_OWNER)) == 1
+    assert len(services.answers.conversations.list(LOCAL_OWNER)) == 1
 
 
 def test_the_last_turn_can_be_replaced_and_only_the_last(open_services):
@@ -97,7 +97,7 @@ def test_the_last_turn_can_be_replaced_and_only_the_last(open_services):
     with pytest.raises(UsageError, match="Only the last question"):
         asked(services, METERS, replace_turn=second.turn.id)
     third = stored_of(asked(services, FOLLOW_UP, conversation_id=chat, replace_turn=second.turn.id))
-    turns = services.conversations.get(LOCAL_OWNER, chat).turns
+    turns = services.answers.conversations.get(LOCAL_OWNER, chat).turns
     assert [turn.id for turn in turns] == [first.turn.id, third.turn.id]
     assert third.turn.number == 2
 
@@ -110,7 +110,7 @@ def test_a_stopped_answer_is_kept_as_far_as_it_was_written(open_services):
     assert stored.turn.answer.stopped
     assert WORDS.startswith(stored.turn.answer.text)
     assert 0 < len(stored.turn.answer.text) < len(WORDS)
-    assert services.conversations.get(LOCAL_OWNER, stored.conversation_id).turns == (stored.turn,)
+    assert services.answers.conversations.get(LOCAL_OWNER, stored.conversation_id).turns == (stored.turn,)
 
 
 def test_an_abandoned_answer_is_kept_and_frees_model_and_name(open_services):
@@ -124,8 +124,8 @@ def test_an_abandoned_answer_is_kept_and_frees_model_and_name(open_services):
         next(services.answers.ask(LOCAL_OWNER, METERS, BM25, task="page"))
     events.close()
     assert llm.closed
-    (summary,) = services.conversations.list(LOCAL_OWNER)
-    (turn,) = services.conversations.get(LOCAL_OWNER, summary.id).turns
+    (summary,) = services.answers.conversations.list(LOCAL_OWNER)
+    (turn,) = services.answers.conversations.get(LOCAL_OWNER, summary.id).turns
     assert (turn.answer.text, turn.answer.stopped) == (event.text.strip(), True)
     assert (turn.answer.reader, turn.answer.model) == ("generative", "fake")
     assert turn.answer.hits
@@ -138,7 +138,7 @@ def test_an_answer_abandoned_before_its_first_word_leaves_nothing(open_services)
     while not isinstance(next(events), Retrieved):
         pass
     events.close()
-    assert services.conversations.list(LOCAL_OWNER) == ()
+    assert services.answers.conversations.list(LOCAL_OWNER) == ()
 
 
 def test_what_was_written_before_a_failure_is_kept(open_services):
@@ -150,8 +150,8 @@ def test_what_was_written_before_a_failure_is_kept(open_services):
     services = open_services(llm=llm)
     with pytest.raises(PdfQAError, match="went away"):
         asked(services, METERS, task="page")
-    (summary,) = services.conversations.list(LOCAL_OWNER)
-    answer = services.conversations.get(LOCAL_OWNER, summary.id).turns[0].answer
+    (summary,) = services.answers.conversations.list(LOCAL_OWNER)
+    answer = services.answers.conversations.get(LOCAL_OWNER, summary.id).turns[0].answer
     assert answer.stopped
     assert WORDS.startswith(answer.text)
     assert answer.notes == ("The answer breaks off here: The server went away.",)
@@ -168,16 +168,16 @@ def test_without_a_model_the_answer_is_literal_and_says_so(services):
 def test_a_question_with_broken_characters_is_stored_and_read_again(open_services):
     services = open_services(LITERAL)
     stored = stored_of(asked(services, f"{METERS}\x00\ud800"))
-    (turn,) = services.conversations.get(LOCAL_OWNER, stored.conversation_id).turns
+    (turn,) = services.answers.conversations.get(LOCAL_OWNER, stored.conversation_id).turns
     assert turn.question == f"{METERS}\ufffd\ufffd"
 
 
 def test_a_finished_answer_waits_for_a_locked_database(open_services):
     services = open_services(LITERAL)
     conversation_id = stored_of(asked(services, METERS)).conversation_id
-    services.answers._conversations = Locked(services.conversations, times=2)
+    services.answers.conversations = Locked(services.answers.conversations, times=2)
     stored = stored_of(asked(services, SCREEN, conversation_id=conversation_id))
-    turns = services.conversations.get(LOCAL_OWNER, conversation_id).turns
+    turns = services.answers.conversations.get(LOCAL_OWNER, conversation_id).turns
     assert [turn.id for turn in turns][1:] == [stored.turn.id]
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pdfqa_core.cluster import LostError
 from pdfqa_core.services import LOCAL_OWNER, SAMPLE
-from pdfqa_core.services.documents import read_pdf
+from pdfqa_core.services.readings import read_pdf
 from pdfqa_core.settings import ExtractionSettings
 from tests.cluster.fakes import FakeCluster
 from tests.services.helpers import BM25, built
@@ -41,7 +41,7 @@ def test_what_a_recipe_wants_read_in_another_way_is_read_there(open_services):
     built(services, untabled)
     assert cluster.sizes == [1]
     assert services.documents.unread(LOCAL_OWNER, untabled) == ()
-    assert [reading.extractor for reading in services.documents.readings(LOCAL_OWNER)] == [
+    assert [reading.extractor for reading in services.documents.kept.readings(LOCAL_OWNER)] == [
         "direct",
         "direct, no tables",
     ]

@@ -40,14 +40,14 @@ def run_of(services, data, protocol="answers", **more):
     wanted = RunRequest(
         protocol, data, {"served": services.settings}, options={"bertscore": "no"}, **more
     )  # fmt: skip
-    return services.runs.begin(LOCAL_OWNER, wanted).id
+    return services.evaluation.runs.begin(LOCAL_OWNER, wanted).id
 
 
 def go(services, run_id, **how):
     """Run to the end; return what was predicted and how it was scored."""
-    *_, last = services.runs.go(LOCAL_OWNER, run_id, **how)
+    *_, last = services.evaluation.runs.go(LOCAL_OWNER, run_id, **how)
     assert isinstance(last, Evaluation)
-    return services.runs.predictions(LOCAL_OWNER, run_id), last
+    return services.evaluation.runs.predictions(LOCAL_OWNER, run_id), last
 
 
 def scores(evaluation):
@@ -84,8 +84,8 @@ def test_what_fails_alone_is_stored_and_three_failures_in_a_row_end_the_run(open
     server.refused = "number"
     with pytest.raises(ModelError, match="not for you"):
         go(services, run_id)
-    assert services.runs.get(LOCAL_OWNER, run_id).state is RunState.FAILED
-    assert services.runs.predictions(LOCAL_OWNER, run_id) == {}
+    assert services.evaluation.runs.get(LOCAL_OWNER, run_id).state is RunState.FAILED
+    assert services.evaluation.runs.predictions(LOCAL_OWNER, run_id) == {}
     server.refused = "number 2"
     predictions, found = go(services, run_id)
     assert [item for (_, item), one in predictions.items() if one.failed] == ["2"]
@@ -101,17 +101,17 @@ def test_a_stop_and_a_lost_worker_keep_what_is_done(opened, server, write):
     services = opened(server.settings, cluster)
     rows = [{"id": str(n), "question": f"What is number {n}?", "answer": "x"} for n in range(5)]
     run_id = run_of(services, write(rows), evidence=("none",))
-    events = services.runs.go(LOCAL_OWNER, run_id)
+    events = services.evaluation.runs.go(LOCAL_OWNER, run_id)
     for event in events:
         if (event.phase, event.done) == ("served: questions on the cluster", 2):
-            services.runs.stop(run_id)
+            services.evaluation.runs.stop(run_id)
             break
     with pytest.raises(StoppedError, match="Stopped after 2 of 5 answers"):
         list(events)
     cluster._error = LostError("A worker ended.", "Look into its logs.")
     with pytest.raises(LostError):
         go(services, run_id)
-    run = services.runs.get(LOCAL_OWNER, run_id)
+    run = services.evaluation.runs.get(LOCAL_OWNER, run_id)
     assert (run.state, run.error) == (RunState.FAILED, "A worker ended. Look into its logs.")
     cluster._error = None
     predictions, _ = go(services, run_id)
@@ -138,7 +138,7 @@ def test_what_is_sent_holds_no_secret_that_is_shown_and_nobody_elses_documents(o
 
     services = opened(server.settings, Watched())
     with store_of(services) as store:
-        store.documents.add(replace(services.documents.list(LOCAL_OWNER)[0], owner="visitor"))
+        store.documents.add(replace(services.documents.kept.list(LOCAL_OWNER)[0], owner="visitor"))
     go(services, run_of(services, write(MORE), evidence=("search",)))
     (material,) = sent
     assert material.key == "sk-very-secret"
@@ -146,7 +146,7 @@ def test_what_is_sent_holds_no_secret_that_is_shown_and_nobody_elses_documents(o
     with closing(CopiedDocuments(material.documents)) as copy:
         assert copy.store.documents.list("visitor") == copy.store.runs.list(LOCAL_OWNER) == ()
         (document,) = copy.store.documents.list(LOCAL_OWNER)
-        assert copy.store.documents.readings(LOCAL_OWNER) == services.documents.readings(LOCAL_OWNER)
-        assert copy.store.documents.pages(LOCAL_OWNER, document.id, "direct") == services.documents.pages(
+        assert copy.store.documents.readings(LOCAL_OWNER) == services.documents.kept.readings(LOCAL_OWNER)
+        assert copy.store.documents.pages(LOCAL_OWNER, document.id, "direct") == services.documents.text(
             LOCAL_OWNER, document.id, services.settings
         )

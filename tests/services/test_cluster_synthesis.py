@@ -31,10 +31,10 @@ def server():
 
 def made(services, plan):
     """Make questions; return what is kept of them, and how many of which outcome there are."""
-    *_, result = services.synthesis.make(LOCAL_OWNER, plan, services.settings)
+    *_, result = services.training.synthesis.make(LOCAL_OWNER, plan, services.settings)
     assert isinstance(result, SynthesisResult)
     return [(one.passage_id, one.text, one.kind, one.model, one.outcome, one.reason)
-            for one in services.synthesis.list(LOCAL_OWNER)], result  # fmt: skip
+            for one in services.training.synthesis.kept.list(LOCAL_OWNER)], result  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -57,14 +57,14 @@ def test_the_questions_are_those_of_this_computer(opened, server, plan, of_a_tas
 def test_a_stop_keeps_what_is_made_and_the_rest_is_made_later(opened, server):
     cluster, plan = FakeCluster(), SynthesisPlan(ZERO_SHOT, per_document=5)
     services = opened(server.settings, cluster)
-    making = services.synthesis.make(LOCAL_OWNER, plan, services.settings, task="making")
+    making = services.training.synthesis.make(LOCAL_OWNER, plan, services.settings, task="making")
     for event in making:
         if isinstance(event, Made):
             services.tasks.stop("making")
             break
     with pytest.raises(StoppedError, match="What was made is kept; start again"):
         list(making)
-    kept = services.synthesis.list(LOCAL_OWNER)
+    kept = services.training.synthesis.kept.list(LOCAL_OWNER)
     assert len(kept) == 1
     there, result = made(services, plan)
     assert (result.done_before, len({passage for passage, *_ in there})) == (1, 5)
@@ -75,7 +75,7 @@ def test_a_model_of_this_computer_writes_here_and_rules_do_not(open_services, fa
     cluster = FakeCluster()
     services = open_services(llm=fake_llm, cluster=cluster)
     fake_llm.enqueue(["Where is the harbour of the long pipe?"] * 2)
-    list(services.synthesis.make(LOCAL_OWNER, SynthesisPlan(ZERO_SHOT, per_document=2), services.settings))
+    list(services.training.synthesis.make(LOCAL_OWNER, SynthesisPlan(ZERO_SHOT, per_document=2), services.settings))
     assert cluster.sizes == []
-    list(services.synthesis.make(LOCAL_OWNER, SynthesisPlan(RULES), services.settings))
+    list(services.training.synthesis.make(LOCAL_OWNER, SynthesisPlan(RULES), services.settings))
     assert cluster.sizes == [1]

@@ -36,20 +36,20 @@ def asked_in(services, *scope):
 
 def test_a_collection_stands_for_its_documents_when_the_question_is_asked(both):
     report, letter = only_id(both, PDF.name), only_id(both, "letter.pdf")
-    made = both.collections.make(LOCAL_OWNER, "Mine", [letter])
+    made = both.documents.collections.make(LOCAL_OWNER, "Mine", [letter])
     first = asked_in(both, made.id)
     assert {hit.passage.document_id for hit in first.turn.answer.hits} <= {letter}
-    both.collections.put(LOCAL_OWNER, made.id, [report])
-    both.collections.take_out(LOCAL_OWNER, made.id, [letter])
+    both.documents.collections.kept.put(LOCAL_OWNER, made.id, [report])
+    both.documents.collections.kept.take_out(LOCAL_OWNER, made.id, [letter])
     later = stored_of(asked(both, METERS, LITERAL, conversation_id=first.conversation_id))
     assert {hit.passage.document_id for hit in later.turn.answer.hits} == {report}
     assert "every 15 minutes" in later.turn.answer.text
-    assert both.conversations.get(LOCAL_OWNER, first.conversation_id).document_ids == (made.id,)
+    assert both.answers.conversations.get(LOCAL_OWNER, first.conversation_id).document_ids == (made.id,)
 
 
 def test_a_removed_document_leaves_its_collection_and_an_empty_one_is_said(both):
     letter = only_id(both, "letter.pdf")
-    made = both.collections.make(LOCAL_OWNER, "Mine", [letter])
+    made = both.documents.collections.make(LOCAL_OWNER, "Mine", [letter])
     both.documents.remove(LOCAL_OWNER, letter)
     with pytest.raises(PdfQAError, match="The collection “Mine” holds no documents that can be searched") as error:
         asked_in(both, made.id)
@@ -60,25 +60,28 @@ def test_a_removed_document_leaves_its_collection_and_an_empty_one_is_said(both)
 
 
 def test_what_is_gone_is_said(both):
-    made = both.collections.make(LOCAL_OWNER, "Mine", [only_id(both, PDF.name)])
-    other = both.collections.make(LOCAL_OWNER, "Other")
-    both.collections.remove(LOCAL_OWNER, other.id)
+    made = both.documents.collections.make(LOCAL_OWNER, "Mine", [only_id(both, PDF.name)])
+    other = both.documents.collections.make(LOCAL_OWNER, "Other")
+    both.documents.collections.kept.remove(LOCAL_OWNER, other.id)
     assert asked_in(both, other.id).turn.answer.notes[0] == ALL_COLLECTIONS_GONE
     assert asked_in(both, other.id, made.id).turn.answer.notes[0] == COLLECTION_GONE
-    assert both.collections.resolve(LOCAL_OWNER, ["gone", made.id, other.id]).notes == (SOME_GONE, COLLECTION_GONE)
-    assert both.collections.resolve(LOCAL_OWNER, ["gone", other.id]).notes == (ALL_GONE,)
+    assert both.documents.collections.resolve(LOCAL_OWNER, ["gone", made.id, other.id]).notes == (
+        SOME_GONE,
+        COLLECTION_GONE,
+    )
+    assert both.documents.collections.resolve(LOCAL_OWNER, ["gone", other.id]).notes == (ALL_GONE,)
 
 
 def test_another_owners_collection_is_gone_for_everybody_else(both):
-    made = both.collections.make(LOCAL_OWNER, "Mine", [only_id(both, PDF.name)])
+    made = both.documents.collections.make(LOCAL_OWNER, "Mine", [only_id(both, PDF.name)])
     list(both.documents.ingest(VISITOR, [PDF]))
-    assert both.collections.list(VISITOR) == ()
-    assert both.collections.resolve(VISITOR, [made.id]).document_ids == ()
-    assert both.collections.resolve(VISITOR, [made.id]).notes == (ALL_COLLECTIONS_GONE,)
+    assert both.documents.collections.kept.list(VISITOR) == ()
+    assert both.documents.collections.resolve(VISITOR, [made.id]).document_ids == ()
+    assert both.documents.collections.resolve(VISITOR, [made.id]).notes == (ALL_COLLECTIONS_GONE,)
     with pytest.raises(UsageError, match="no collection 'Mine'"):
-        both.collections.ids(VISITOR, ["Mine"])
+        both.documents.collections.ids(VISITOR, ["Mine"])
     with pytest.raises(UsageError, match="does not know whose"):
-        both.collections.make("", "Nobody's")
+        both.documents.collections.make("", "Nobody's")
 
 
 # ------------------------------------------------------------ newer versions
@@ -94,7 +97,7 @@ def versions(open_services):
         for n in changed:
             texts[n - 1] = f"Everything is new in part {n}."
         document = stored_pages(services, name, *texts, title=title)
-        services.versions.look(LOCAL_OWNER, document)
+        services.documents.versions.look(LOCAL_OWNER, document)
         return document
 
     return services, read
@@ -103,10 +106,10 @@ def versions(open_services):
 def test_the_same_file_name_with_other_bytes_is_noticed(versions):
     services, read = versions
     first, second = read(), read(2, 5)
-    (notice,) = services.versions.notices(LOCAL_OWNER).values()
+    (notice,) = services.documents.versions.notices(LOCAL_OWNER).values()
     assert (notice.document_id, notice.earlier.id) == (second.id, first.id)
     assert notice.words == "looks like a new version of report.pdf (4 of 6 pages the same)"
-    assert len(services.documents.list(LOCAL_OWNER)) == 2
+    assert len(services.documents.kept.list(LOCAL_OWNER)) == 2
 
 
 def test_other_documents_are_no_versions(versions):
@@ -115,51 +118,51 @@ def test_other_documents_are_no_versions(versions):
     read(1, 2, 3, 4, 5, 6, title="Pumps of the harbour", name="new.pdf")  # another text
     read(4, title="Pumps of the town", name="third.pdf")  # another title
     read(1, 2, 3, 4, 5, 6, name="old.pdf")  # the name of the file, and nothing else
-    assert services.versions.notices(LOCAL_OWNER) == {}
+    assert services.documents.versions.notices(LOCAL_OWNER) == {}
 
 
 def test_keeping_both_ends_the_matter_also_when_it_is_read_again(versions):
     services, read = versions
     first, second = read(), read(2)
-    services.versions.keep_both(LOCAL_OWNER, second.id, first.id)
-    services.versions.look(LOCAL_OWNER, second)
-    assert services.versions.notices(LOCAL_OWNER) == {}
-    assert len(services.documents.list(LOCAL_OWNER)) == 2
+    services.documents.versions.keep_both(LOCAL_OWNER, second.id, first.id)
+    services.documents.versions.look(LOCAL_OWNER, second)
+    assert services.documents.versions.notices(LOCAL_OWNER) == {}
+    assert len(services.documents.kept.list(LOCAL_OWNER)) == 2
 
 
 def test_the_newer_one_takes_the_place_in_collections_and_scopes_and_what_was_cited_stays(versions):
     services, read = versions
     first = read()
-    made = services.collections.make(LOCAL_OWNER, "Pumps", [first.id])
+    made = services.documents.collections.make(LOCAL_OWNER, "Pumps", [first.id])
     built(services)
     stored = stored_of(asked(services, "What does chapter 2 tell of?", LITERAL, document_ids=[first.id]))
     second = read(5)
-    services.versions.replace(LOCAL_OWNER, second.id, first.id)
-    assert [one.id for one in services.documents.list(LOCAL_OWNER)] == [second.id]
-    assert services.collections.list(LOCAL_OWNER) == (replace(made, document_ids=(second.id,)),)
-    kept = services.conversations.get(LOCAL_OWNER, stored.conversation_id)
-    assert services.collections.resolve(LOCAL_OWNER, kept.document_ids).document_ids == (second.id,)
-    assert services.collections.resolve(LOCAL_OWNER, kept.document_ids).notes == ()
+    services.documents.versions.replace(LOCAL_OWNER, second.id, first.id)
+    assert [one.id for one in services.documents.kept.list(LOCAL_OWNER)] == [second.id]
+    assert services.documents.collections.kept.list(LOCAL_OWNER) == (replace(made, document_ids=(second.id,)),)
+    kept = services.answers.conversations.get(LOCAL_OWNER, stored.conversation_id)
+    assert services.documents.collections.resolve(LOCAL_OWNER, kept.document_ids).document_ids == (second.id,)
+    assert services.documents.collections.resolve(LOCAL_OWNER, kept.document_ids).notes == ()
     assert {hit.passage.document_id for hit in kept.turns[0].answer.hits} == {first.id}
     assert services.documents.names(LOCAL_OWNER, kept.id)[first.id] == "report.pdf (removed)"
     third = read(5, 6)
-    services.versions.replace(LOCAL_OWNER, third.id, second.id)
-    assert services.collections.still_there(LOCAL_OWNER, [first.id]) == (third.id,)
+    services.documents.versions.replace(LOCAL_OWNER, third.id, second.id)
+    assert services.documents.collections.resolve(LOCAL_OWNER, [first.id]).chosen == (third.id,)
 
 
 def test_another_owner_cannot_replace_anything(versions):
     services, read = versions
     first, second = read(), read(2)
     with pytest.raises(UsageError, match="not two versions"):
-        services.versions.replace(VISITOR, second.id, first.id)
-    assert services.versions.notices(VISITOR) == {}
-    assert len(services.documents.list(LOCAL_OWNER)) == 2
+        services.documents.versions.replace(VISITOR, second.id, first.id)
+    assert services.documents.versions.notices(VISITOR) == {}
+    assert len(services.documents.kept.list(LOCAL_OWNER)) == 2
 
 
 def test_files_that_the_page_reads_are_compared(versions, make_pdf):
     services, read = versions
     first = read()
     newer = make_pdf(*([f"Chapter {n} tells of pumps, pipes and valves."] for n in range(1, 6)), name="report.pdf")
-    list(services.jobs.follow(services.jobs.begin(LOCAL_OWNER, [newer], extraction=LITERAL.extraction)))
-    (notice,) = services.versions.notices(LOCAL_OWNER).values()
+    list(services.documents.jobs.begin(LOCAL_OWNER, [newer], extraction=LITERAL.extraction).events())
+    (notice,) = services.documents.versions.notices(LOCAL_OWNER).values()
     assert notice.earlier.id == first.id

@@ -10,11 +10,12 @@ import pytest
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.services import LOCAL_OWNER
+from pdfqa_core.services.conversation_files import conversation_file
 from tests.services.helpers import LITERAL, METERS, asked, only, stored_of
 
 
 def pages_of(services, conversation_id):
-    file = services.conversation_files.file(LOCAL_OWNER, "zip", [conversation_id])
+    file = conversation_file(services.documents, services.answers.conversations, LOCAL_OWNER, "zip", [conversation_id])
     with zipfile.ZipFile(io.BytesIO(file.data)) as packed:
         return {name: packed.read(name) for name in packed.namelist()}
 
@@ -38,14 +39,18 @@ def test_the_cited_line_is_marked_in_the_picture_of_its_page(open_services):
 def test_a_file_has_the_name_of_its_conversation_and_word_opens_it(open_services):
     services = open_services(LITERAL)
     stored = stored_of(asked(services, METERS))
-    file = services.conversation_files.file(LOCAL_OWNER, "docx")
+    file = conversation_file(services.documents, services.answers.conversations, LOCAL_OWNER, "docx")
     assert (file.name, file.rows) == ("How often are the meters read.docx", 1)
     assert len(docx.Document(io.BytesIO(file.data)).inline_shapes) > 0
-    assert services.conversation_files.file(LOCAL_OWNER, "html", [METERS]).data.startswith(b"<!doctype html>")
+    assert conversation_file(
+        services.documents, services.answers.conversations, LOCAL_OWNER, "html", [METERS]
+    ).data.startswith(b"<!doctype html>")
     with pytest.raises(UsageError, match="no conversation 'other'"):
-        services.conversation_files.file(LOCAL_OWNER, "html", ["other"])
+        conversation_file(services.documents, services.answers.conversations, LOCAL_OWNER, "html", ["other"])
     with pytest.raises(UsageError, match="no odt form"):
-        services.conversation_files.file(LOCAL_OWNER, "odt", [stored.conversation_id])
+        conversation_file(
+            services.documents, services.answers.conversations, LOCAL_OWNER, "odt", [stored.conversation_id]
+        )
 
 
 def test_a_document_that_was_removed_has_no_picture_but_its_words(open_services):

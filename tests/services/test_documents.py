@@ -34,7 +34,7 @@ def test_ingest_the_sample_and_a_made_pdf(open_services, letter):
         "checking harbour-heat.pdf", "checking letter.pdf",
     ]  # fmt: skip
     assert services.documents.has_sample(LOCAL_OWNER)
-    assert "granite by the tonne" in services.pages.view(LOCAL_OWNER, found["letter.pdf"].id, 1).page.text
+    assert "granite by the tonne" in services.documents.pages.view(LOCAL_OWNER, found["letter.pdf"].id, 1).page.text
 
 
 def test_a_broken_file_between_two_good_ones(services, letter, make_pdf, tmp_path):
@@ -46,7 +46,7 @@ def test_a_broken_file_between_two_good_ones(services, letter, make_pdf, tmp_pat
         "letter.pdf": DocumentState.READY, "broken.pdf": DocumentState.BROKEN, "other.pdf": DocumentState.READY,
     }  # fmt: skip
     assert "broken.pdf is damaged" in next(d.reason for d in found if not d.state.usable)
-    assert set(services.indexes.passage_counts(LOCAL_OWNER, BM25)) == {only_id(services, n) for n in GOOD}
+    assert set(services.index.passage_counts(LOCAL_OWNER, BM25)) == {only_id(services, n) for n in GOOD}
 
 
 GOOD = ("harbour-heat.pdf", "letter.pdf", "other.pdf")
@@ -56,20 +56,20 @@ def test_an_encrypted_file_is_read_again_with_its_password_under_its_name(open_s
     services = open_services(empty=True)
     locked = documents(services.documents.ingest(LOCAL_OWNER, [locked_pdf]))[0]
     assert locked.state is DocumentState.ENCRYPTED
-    assert services.indexes.passage_counts(LOCAL_OWNER, BM25) == {}
+    assert services.index.passage_counts(LOCAL_OWNER, BM25) == {}
     source = services.documents.original(LOCAL_OWNER, locked.id)
     assert (source.filename, source.path.name) == ("locked.pdf", f"{locked.id}.pdf")
     wrong = documents(services.documents.ingest(LOCAL_OWNER, [source], password="guess", again=True))[0]
     assert (wrong.state, "does not open locked.pdf" in wrong.reason) == (DocumentState.ENCRYPTED, True)
     opened = documents(services.documents.ingest(LOCAL_OWNER, [source], password=SECRET, again=True))[0]
     assert (opened.id, opened.filename, opened.state) == (locked.id, "locked.pdf", DocumentState.READY)
-    assert [d.filename for d in services.documents.list(LOCAL_OWNER)] == ["locked.pdf"]
-    assert services.pages.view(LOCAL_OWNER, opened.id, 1).page.text == "Behind the lock lies granite."
+    assert [d.filename for d in services.documents.kept.list(LOCAL_OWNER)] == ["locked.pdf"]
+    assert services.documents.pages.view(LOCAL_OWNER, opened.id, 1).page.text == "Behind the lock lies granite."
     # Pages are kept once for all owners; who has the file but not the password still does not see them.
     documents(services.documents.ingest("stranger", [locked_pdf]))
     with pytest.raises(UsageError, match=r"locked\.pdf has no pages to show: encrypted"):
-        services.pages.view("stranger", opened.id, 1)
-    assert services.indexes.passages("stranger", BM25) == []
+        services.documents.pages.view("stranger", opened.id, 1)
+    assert services.index.passages("stranger", BM25) == []
 
 
 def test_stop_within_a_file_keeps_the_files_before(open_services, letter, tmp_path):
@@ -89,7 +89,7 @@ def test_stop_within_a_file_keeps_the_files_before(open_services, letter, tmp_pa
 def test_documents_by_name_title_or_id(services, letter):
     services_letter = documents(services.documents.ingest(LOCAL_OWNER, [letter]))[0]
     sample = only_id(services, "harbour-heat.pdf")
-    title = services.documents.get(LOCAL_OWNER, sample).title
+    title = services.documents.kept.get(LOCAL_OWNER, sample).title
     assert services.documents.document_ids(LOCAL_OWNER, [title, "letter.pdf", sample]) == (sample, services_letter.id)
     with pytest.raises(UsageError, match=r"no document 'other\.pdf'.*harbour-heat\.pdf, letter\.pdf"):
         services.documents.document_ids(LOCAL_OWNER, ["other.pdf"])
@@ -97,13 +97,13 @@ def test_documents_by_name_title_or_id(services, letter):
 
 def test_pages_and_thumbnails_are_images(services):
     document = only(services)
-    view = services.pages.view(LOCAL_OWNER, document.id, 3, width=300)
-    small = services.pages.thumbnail(LOCAL_OWNER, document.id, 3)
+    view = services.documents.pages.view(LOCAL_OWNER, document.id, 3, width=300)
+    small = services.documents.pages.thumbnail(LOCAL_OWNER, document.id, 3)
     assert (view.page.number, view.document, view.message) == (3, document, "")
     assert view.mime.startswith("image/")
     assert 0 < len(small.data) < len(view.image)
     with pytest.raises(UsageError, match="Page 9 was not read"):
-        services.pages.view(LOCAL_OWNER, document.id, 9)
+        services.documents.pages.view(LOCAL_OWNER, document.id, 9)
 
 
 def test_opening_moves_files_aside_that_no_document_knows(open_services):

@@ -30,10 +30,12 @@ def test_a_heading_is_offered_if_it_relates_and_a_search_for_it_finds_its_page(o
     built(services, HYBRID)
     turn = stored_of(asked(services, "What does a ship pay for a night?")).turn
     about = replace(turn, standalone_question="And what of winter storage?")
-    assert services.follow_ups.offer(LOCAL_OWNER, [about], HYBRID) == ("What is said about “Winter Storage”?",)
-    assert services.follow_ups.offer(LOCAL_OWNER, [turn], LITERAL) == ()  # no encoder tells what relates
+    assert services.answers.suggestions.follow_ups(LOCAL_OWNER, [about], HYBRID) == (
+        "What is said about “Winter Storage”?",
+    )
+    assert services.answers.suggestions.follow_ups(LOCAL_OWNER, [turn], LITERAL) == ()  # no encoder tells what relates
     refused = replace(about, answer=replace(about.answer, refused=True))
-    assert services.follow_ups.offer(LOCAL_OWNER, [refused], HYBRID) == ()
+    assert services.answers.suggestions.follow_ups(LOCAL_OWNER, [refused], HYBRID) == ()
 
 
 def test_a_removed_document_is_still_called_by_its_name(open_services):

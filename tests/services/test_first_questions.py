@@ -20,7 +20,7 @@ def offered(open_services, make_pdf):
         pages = [[f"<font size=20><b>{heading}</b></font>", f"{topic} {2 * text}"] for heading, topic in sections]
         services = open_services(LITERAL, empty=True)
         list(services.documents.ingest(LOCAL_OWNER, [make_pdf(*pages, title="Rules of the harbour")]))
-        return services, services.first_questions.offer(LOCAL_OWNER, only(services).id, LITERAL)
+        return services, services.answers.suggestions.first(LOCAL_OWNER, only(services).id, LITERAL)
 
     return build
 
@@ -49,9 +49,9 @@ def test_what_a_heading_names_is_asked_in_the_language_of_the_document(offered):
 
 
 def test_the_sample_has_questions_of_its_own(services):
-    questions = services.first_questions.offer(LOCAL_OWNER, only(services).id, BM25)
+    questions = services.answers.suggestions.first(LOCAL_OWNER, only(services).id, BM25)
     assert len(questions) == 3
-    assert services.first_questions.offer(LOCAL_OWNER, only(services).id, BM25) is questions
+    assert services.answers.suggestions.first(LOCAL_OWNER, only(services).id, BM25) is questions
     for question in questions:
         assert not stored_of(asked(services, question, LITERAL)).turn.answer.refused
 
@@ -60,13 +60,13 @@ def test_accepted_questions_come_first_of_each_document_in_turn(open_services, l
     services = open_services(BM25)
     list(services.documents.ingest(LOCAL_OWNER, [letter]))
     sample, other = only_id(services, "harbour-heat.pdf"), only_id(services, "letter.pdf")
-    before = services.first_questions.offer(LOCAL_OWNER, sample, BM25)
-    assert services.first_questions.accepted(LOCAL_OWNER) == ()
-    list(services.synthesis.make(LOCAL_OWNER, SynthesisPlan(kind=RULES, per_document=0, per_passage=3), BM25))
-    made = services.synthesis.list(LOCAL_OWNER, [Outcome.NEW], [sample])
-    assert services.first_questions.offer(LOCAL_OWNER, sample, BM25) == before  # nobody has accepted any
-    accepted = services.synthesis.decide(LOCAL_OWNER, made[0].id, Outcome.ACCEPTED)
-    offered = services.first_questions.offer(LOCAL_OWNER, sample, BM25)
+    before = services.answers.suggestions.first(LOCAL_OWNER, sample, BM25)
+    assert services.answers.suggestions.accepted(LOCAL_OWNER) == ()
+    list(services.training.synthesis.make(LOCAL_OWNER, SynthesisPlan(kind=RULES, per_document=0, per_passage=3), BM25))
+    made = services.training.synthesis.kept.list(LOCAL_OWNER, [Outcome.NEW], [sample])
+    assert services.answers.suggestions.first(LOCAL_OWNER, sample, BM25) == before  # nobody has accepted any
+    accepted = services.training.synthesis.kept.decide(LOCAL_OWNER, made[0].id, Outcome.ACCEPTED)
+    offered = services.answers.suggestions.first(LOCAL_OWNER, sample, BM25)
     assert offered == (accepted.text, *before[:2])
-    assert services.first_questions.accepted(LOCAL_OWNER, (sample,)) == (accepted.text,)
-    assert services.first_questions.accepted(LOCAL_OWNER, (other,)) == ()
+    assert services.answers.suggestions.accepted(LOCAL_OWNER, (sample,)) == (accepted.text,)
+    assert services.answers.suggestions.accepted(LOCAL_OWNER, (other,)) == ()

@@ -50,26 +50,28 @@ def test_patterns_choose(folder, options, names):
 
 def test_sub_folders_are_offered_as_collections_of_what_has_been_read(services, letter):
     report = only(services).id
-    services.folders.note(
+    services.documents.folders.note(
         LOCAL_OWNER, {"town/heat/report.pdf": report, "town/letter.pdf": "not read yet"}, ["town/notes.txt"]
     )
-    offer = services.folders.offer(LOCAL_OWNER)
+    offer = services.documents.folders.offer(LOCAL_OWNER)
     assert offer.name == "town"
     assert offer.folders == {"town": (report,), "town/heat": (report,)}
     assert offer.left_out == ("town/notes.txt",)
     assert offer.count == 1
-    assert services.folders.offer("visitor") is None
+    assert services.documents.folders.offer("visitor") is None
 
 
 def test_an_accepted_folder_is_a_collection_and_is_offered_no_more(services, letter):
     report = only(services).id
     list(services.documents.ingest(LOCAL_OWNER, [letter]))
-    services.folders.note(LOCAL_OWNER, {"town/a/r.pdf": report, "town/b/l.pdf": only_id(services, "letter.pdf")})
-    made = services.folders.accept(LOCAL_OWNER, "town/a")
-    (kept,) = services.collections.list(LOCAL_OWNER)
+    services.documents.folders.note(
+        LOCAL_OWNER, {"town/a/r.pdf": report, "town/b/l.pdf": only_id(services, "letter.pdf")}
+    )
+    made = services.documents.folders.accept(LOCAL_OWNER, "town/a")
+    (kept,) = services.documents.collections.kept.list(LOCAL_OWNER)
     assert (kept.id, kept.name, kept.document_ids) == (made.id, "town/a", (report,))
-    assert set(services.folders.offer(LOCAL_OWNER).folders) == {"town", "town/b"}
+    assert set(services.documents.folders.offer(LOCAL_OWNER).folders) == {"town", "town/b"}
     with pytest.raises(UsageError, match="not offered"):
-        services.folders.accept(LOCAL_OWNER, "town/a")
-    services.folders.decline(LOCAL_OWNER)
-    assert services.folders.offer(LOCAL_OWNER) is None
+        services.documents.folders.accept(LOCAL_OWNER, "town/a")
+    services.documents.folders.decline(LOCAL_OWNER)
+    assert services.documents.folders.offer(LOCAL_OWNER) is None

@@ -63,19 +63,21 @@ def ingest(services, given):
 
 
 def upload(services, given):
-    services.jobs.begin(LOCAL_OWNER, [Source(given.pdf, "letter.pdf")], keep=True, extraction=LITERAL.extraction)
+    services.documents.jobs.begin(
+        LOCAL_OWNER, [Source(given.pdf, "letter.pdf")], keep=True, extraction=LITERAL.extraction
+    )
 
 
 def begin_run(services, given):
-    services.runs.begin(LOCAL_OWNER, RunRequest("answers", given.questions, {"literal": LITERAL}))
+    services.evaluation.runs.begin(LOCAL_OWNER, RunRequest("answers", given.questions, {"literal": LITERAL}))
 
 
 def go_on_with_run(services, given):
-    list(services.runs.go(LOCAL_OWNER, given.run.id))
+    list(services.evaluation.runs.go(LOCAL_OWNER, given.run.id))
 
 
 def remember(services, given):
-    services.visitors.set_preference(LOCAL_OWNER, "theme", "x" * 20_000)
+    services.people.owners.set_preference(LOCAL_OWNER, "theme", "x" * 20_000)
 
 
 def export(services, given):
@@ -83,8 +85,8 @@ def export(services, given):
 
 
 def find(services, given):
-    services.finding._texts.put(
-        (services.documents.list(LOCAL_OWNER)[0].id, "direct", "another"), [(1, "words " * 5000)]
+    services.index.finding._texts.put(
+        (services.documents.kept.list(LOCAL_OWNER)[0].id, "direct", "another"), [(1, "words " * 5000)]
     )
 
 
@@ -114,14 +116,14 @@ def test_it_says_that_the_disk_is_full_and_what_was_kept(on_disk, disk, tmp_path
     given.disk, given.pdf, given.questions = disk, other_pdf, tmp_path / "questions.json"
     given.questions.write_text(json.dumps([*QUESTIONS, {**QUESTIONS[0], "id": "b"}]))
     wanted = RunRequest("answers", given.questions, {"other": LITERAL.changed("retrieval", k=3)})
-    given.run = services.runs.begin(LOCAL_OWNER, wanted)
+    given.run = services.evaluation.runs.begin(LOCAL_OWNER, wanted)
     given.questions.write_text(json.dumps(QUESTIONS))
     for folder in ("training", "exports"):
         (disk / folder).mkdir()
     study = services._store.studies.list(LOCAL_OWNER)[0]
-    services.finding.find(LOCAL_OWNER, "meters")
+    services.index.finding.find(LOCAL_OWNER, "meters")
     for act, kept in ACTIONS.items():
-        services.finding.tidy()
+        services.index.finding.tidy()
         assert services._store.database.empty_log()
         before = len(rating_history(services._store, study.id))
         filler = fill(disk)
@@ -141,9 +143,9 @@ def test_an_index_that_finds_no_room_works_and_says_so(on_disk, disk):
     settings = LITERAL.changed("chunking", size=40, step=20)
     filler = fill(disk)
     built(on_disk, settings)
-    index = on_disk.indexes._opened_index(LOCAL_OWNER, settings)
+    index = on_disk.index._opened_index(LOCAL_OWNER, settings)
     assert index.notes[0].startswith("The disk is full: the index in")
-    assert on_disk.indexes.search(LOCAL_OWNER, METERS, settings)
+    assert on_disk.index.search(LOCAL_OWNER, METERS, settings)
     filler.unlink()
 
 

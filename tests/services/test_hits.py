@@ -40,14 +40,14 @@ def test_a_summary_is_of_all_documents_or_of_the_one_that_is_named(
 
 def test_a_document_that_is_removed_while_it_is_searched_is_named(open_services, monkeypatch):
     services = open_services(LITERAL)
-    opened = services.indexes.opened_in_time
+    opened = services.index.opened_in_time
 
     def removed_meanwhile(*given):
         index = yield from opened(*given)
         services.documents.remove(LOCAL_OWNER, only(services).id)
         return index
 
-    monkeypatch.setattr(services.indexes, "opened_in_time", removed_meanwhile)
+    monkeypatch.setattr(services.index, "opened_in_time", removed_meanwhile)
     with pytest.raises(UsageError, match="removed while it was asked about"):
         asked(services, METERS)
 

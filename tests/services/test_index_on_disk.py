@@ -16,7 +16,7 @@ needs_lance = pytest.mark.skipif(not installed(), reason="needs lancedb and pyla
 
 def found(services, settings):
     built(services, settings)
-    hits = services.indexes.search(LOCAL_OWNER, METERS, settings)
+    hits = services.index.search(LOCAL_OWNER, METERS, settings)
     return [(hit.passage, pytest.approx(hit.score, rel=1e-5)) for hit in hits]
 
 
@@ -25,7 +25,7 @@ def test_the_same_is_found_on_disk(services, tmp_path):
     on_disk = HYBRID.changed("retrieval", index="lance")
     assert found(services, on_disk) == found(services, HYBRID)
     assert (tmp_path / "workspace" / "indexes" / "lance").is_dir()
-    assert services.indexes.ready(LOCAL_OWNER, on_disk)
+    assert services.index.ready(LOCAL_OWNER, on_disk)
 
 
 @needs_lance
@@ -44,10 +44,10 @@ def test_a_removed_document_is_gone_from_the_disk(services, tmp_path):
 @needs_lance
 def test_many_passages_are_searched_on_disk_where_that_is_left_open(services, monkeypatch):
     settings = BM25.changed("retrieval", index="auto")
-    assert not services.indexes.on_disk(LOCAL_OWNER, settings)
+    assert not services.index.on_disk(LOCAL_OWNER, settings)
     monkeypatch.setattr(indexes, "MOST_IN_MEMORY", 8)
-    assert services.indexes.on_disk(LOCAL_OWNER, settings)
-    assert not services.indexes.on_disk(LOCAL_OWNER, BM25)
+    assert services.index.on_disk(LOCAL_OWNER, settings)
+    assert not services.index.on_disk(LOCAL_OWNER, BM25)
 
 
 def test_without_lancedb_the_way_to_install_it_is_told(services, monkeypatch):
@@ -55,6 +55,6 @@ def test_without_lancedb_the_way_to_install_it_is_told(services, monkeypatch):
     assert not installed()
     settings = BM25.changed("retrieval", index="auto")
     monkeypatch.setattr(indexes, "MOST_IN_MEMORY", 8)
-    assert not services.indexes.on_disk(LOCAL_OWNER, settings)
+    assert not services.index.on_disk(LOCAL_OWNER, settings)
     with pytest.raises(ModelError, match=r"pip install -r requirements-lance\.txt - or set index to memory"):
         built(services, BM25.changed("retrieval", index="lance"))

@@ -27,13 +27,13 @@ from tests.serving_fakes import QUESTIONS
 def test_every_chunker_makes_passages_that_are_the_text_of_their_spans(services, chunking):
     settings = BM25.changed("chunking", **chunking)
     document = only(services)
-    passages = services.indexes.passages(LOCAL_OWNER, settings)
-    pages = {p.number: p for p in services.documents.pages(LOCAL_OWNER, document.id, settings)}
+    passages = services.index.passages(LOCAL_OWNER, settings)
+    pages = {p.number: p for p in services.documents.text(LOCAL_OWNER, document.id, settings)}
     assert len(passages) > 10
     assert len({passage.id for passage in passages}) == len(passages)
-    assert services.indexes.passage_counts(LOCAL_OWNER, settings) == {document.id: len(passages)}
-    assert services.indexes.passages(LOCAL_OWNER, settings, [document.id]) == passages
-    assert services.indexes.passages(LOCAL_OWNER, settings, ["other"]) == []
+    assert services.index.passage_counts(LOCAL_OWNER, settings) == {document.id: len(passages)}
+    assert services.index.passages(LOCAL_OWNER, settings, [document.id]) == passages
+    assert services.index.passages(LOCAL_OWNER, settings, ["other"]) == []
     for passage in passages:
         for span in passage.spans:
             assert pages[span.page].text[span.start : span.end] in passage.text
@@ -43,25 +43,25 @@ def test_every_chunker_makes_passages_that_are_the_text_of_their_spans(services,
 def test_building_makes_the_index_ready_and_search_finds_the_gold_page(services):
     steps = built(services)
     assert steps[-1].phase
-    assert services.indexes.ready(LOCAL_OWNER, BM25)
-    assert services.indexes.stats(LOCAL_OWNER, BM25).passages == len(services.indexes.passages(LOCAL_OWNER, BM25))
-    hits = services.indexes.search(LOCAL_OWNER, METERS, BM25)
+    assert services.index.ready(LOCAL_OWNER, BM25)
+    assert services.index.stats(LOCAL_OWNER, BM25).passages == len(services.index.passages(LOCAL_OWNER, BM25))
+    hits = services.index.search(LOCAL_OWNER, METERS, BM25)
     assert [hit.rank for hit in hits] == [1, 2, 3, 4]
     assert set(QUESTIONS["q03"]["pages"]) & set(hits[0].passage.pages)
-    assert len(services.indexes.search(LOCAL_OWNER, METERS, BM25, k=2)) == 2
+    assert len(services.index.search(LOCAL_OWNER, METERS, BM25, k=2)) == 2
     assert built(services) == []
 
 
 @pytest.mark.parametrize("retriever", ["dense", "hybrid"])
 def test_the_retrievers_that_use_embeddings(services, retriever):
     settings = BM25.changed("retrieval", retriever=retriever)
-    assert services.indexes.seconds(LOCAL_OWNER, settings) > 0
+    assert services.index.seconds(LOCAL_OWNER, settings) > 0
     steps = built(services, settings)
-    assert services.indexes.seconds(LOCAL_OWNER, settings) == 0
-    count = len(services.indexes.passages(LOCAL_OWNER, settings))
+    assert services.index.seconds(LOCAL_OWNER, settings) == 0
+    count = len(services.index.passages(LOCAL_OWNER, settings))
     assert Progress("Embedding passages", count, count) in steps
     assert set(QUESTIONS["q03"]["pages"]) & {
-        p for h in services.indexes.search(LOCAL_OWNER, METERS, settings) for p in h.passage.pages
+        p for h in services.index.search(LOCAL_OWNER, METERS, settings) for p in h.passage.pages
     }
 
 
@@ -70,13 +70,13 @@ def test_late_interaction_encodes_tokens_while_the_index_is_built(open_services)
     stored_pages(services, "meters.pdf", "All meters are read every 15 minutes.", "Granite is sold by the tonne.")
     built(services)
     late = BM25.changed("retrieval", retriever="late_interaction")
-    assert not services.indexes.ready(LOCAL_OWNER, late)
-    assert services.indexes.seconds(LOCAL_OWNER, late) > 0
+    assert not services.index.ready(LOCAL_OWNER, late)
+    assert services.index.seconds(LOCAL_OWNER, late) > 0
     built(services, late)
-    assert services.indexes.ready(LOCAL_OWNER, late)
+    assert services.index.ready(LOCAL_OWNER, late)
     files = list((services.workspace / "indexes").glob("*/tokens-*/*.npy"))
     assert len(files) == 1
-    assert all("late_interaction" in hit.parts for hit in services.indexes.search(LOCAL_OWNER, METERS, late))
+    assert all("late_interaction" in hit.parts for hit in services.index.search(LOCAL_OWNER, METERS, late))
     services.documents.remove(LOCAL_OWNER, only(services).id)
     assert not files[0].exists()
 
@@ -91,24 +91,24 @@ def encoded(services):
 
 def test_adding_a_document_embeds_that_document_only(services, letter):
     built(services, HYBRID)
-    assert encoded(services) == len(services.indexes.passages(LOCAL_OWNER, HYBRID))
+    assert encoded(services) == len(services.index.passages(LOCAL_OWNER, HYBRID))
     document = documents(services.documents.ingest(LOCAL_OWNER, [letter]))[0]
-    assert not services.indexes.ready(LOCAL_OWNER, HYBRID)
+    assert not services.index.ready(LOCAL_OWNER, HYBRID)
     built(services, HYBRID)
-    assert encoded(services) == len(services.indexes.passages(LOCAL_OWNER, HYBRID, [document.id])) == 1
-    assert services.indexes.search(LOCAL_OWNER, "granite", HYBRID)[0].passage.document_id == document.id
+    assert encoded(services) == len(services.index.passages(LOCAL_OWNER, HYBRID, [document.id])) == 1
+    assert services.index.search(LOCAL_OWNER, "granite", HYBRID)[0].passage.document_id == document.id
 
 
 def test_an_index_is_found_again_by_the_next_program(open_services):
     first = open_services()
     built(first, HYBRID)
-    hits = first.indexes.search(LOCAL_OWNER, METERS, HYBRID)
+    hits = first.index.search(LOCAL_OWNER, METERS, HYBRID)
     first.close()
     second = open_services()
-    assert not second.indexes.ready(LOCAL_OWNER, HYBRID)
+    assert not second.index.ready(LOCAL_OWNER, HYBRID)
     built(second, HYBRID)
     assert encoded(second) == 0
-    assert second.indexes.search(LOCAL_OWNER, METERS, HYBRID) == hits
+    assert second.index.search(LOCAL_OWNER, METERS, HYBRID) == hits
 
 
 def test_a_removed_document_leaves_nothing_behind(services, letter):
@@ -122,10 +122,10 @@ def test_a_removed_document_leaves_nothing_behind(services, letter):
     assert len(files - set((services.workspace / "indexes").rglob("*.np[yz]"))) == 4
     assert not pdf.exists()
     for settings in both:
-        assert not services.indexes.ready(LOCAL_OWNER, settings)
+        assert not services.index.ready(LOCAL_OWNER, settings)
         built(services, settings)
         assert document.id not in {
-            h.passage.document_id for h in services.indexes.search(LOCAL_OWNER, "granite heat", settings)
+            h.passage.document_id for h in services.index.search(LOCAL_OWNER, "granite heat", settings)
         }
     encoded(services)
     documents(services.documents.ingest(LOCAL_OWNER, [letter]))
@@ -140,19 +140,19 @@ def test_settings_of_other_chunkers_and_of_search_keep_the_index(services):
         BM25.changed("retrieval", k=9, k1=2),
         BM25.changed("llm", seed=9),
     ):
-        assert services.indexes.ready(LOCAL_OWNER, same)
-    assert not services.indexes.ready(LOCAL_OWNER, BM25.changed("chunking", step=40))
+        assert services.index.ready(LOCAL_OWNER, same)
+    assert not services.index.ready(LOCAL_OWNER, BM25.changed("chunking", step=40))
 
 
 def test_stopping_the_build_keeps_what_is_finished(services):
-    steps = services.indexes.build(LOCAL_OWNER, HYBRID, task="page")
+    steps = services.index.build(LOCAL_OWNER, HYBRID, task="page")
     next(steps)
     services.tasks.stop("page")
     with pytest.raises(StoppedError):
         list(steps)
-    assert not services.indexes.ready(LOCAL_OWNER, HYBRID)
+    assert not services.index.ready(LOCAL_OWNER, HYBRID)
     built(services, HYBRID)
-    assert services.indexes.ready(LOCAL_OWNER, HYBRID)
+    assert services.index.ready(LOCAL_OWNER, HYBRID)
 
 
 def test_an_owner_with_many_indexes_takes_none_of_anothers(open_services, letter):
@@ -162,6 +162,6 @@ def test_an_owner_with_many_indexes_takes_none_of_anothers(open_services, letter
     built(services, BM25, "ann")
     for size in range(20, 20 + OPEN_INDEXES + 1):
         built(services, BM25.changed("chunking", size=size, step=10), "ben")
-    assert services.indexes.ready("ann", BM25)
-    assert not services.indexes.ready("ben", BM25.changed("chunking", size=20, step=10))
-    assert services.indexes.ready("ben", BM25.changed("chunking", size=21, step=10))
+    assert services.index.ready("ann", BM25)
+    assert not services.index.ready("ben", BM25.changed("chunking", size=20, step=10))
+    assert services.index.ready("ben", BM25.changed("chunking", size=21, step=10))

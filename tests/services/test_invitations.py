@@ -11,10 +11,9 @@ from sqlalchemy import select, update
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.services.accounts import NOBODY, InvitationService
-from pdfqa_core.services.studies import StudyService
-from pdfqa_core.services.study_reports import AdjudicationService
 from pdfqa_core.storage.tables import UtcDateTime, invitations, metadata, skips
 from pdfqa_core.study_types import Role, Skip
+from tests.services.helpers import studies_of
 from tests.storage.conftest import turn
 
 OWNER = "visitor-" + "o" * 43
@@ -38,7 +37,7 @@ def service(store):
 
 @pytest.fixture
 def rating(store):
-    return StudyService(store.studies, store.conversations)
+    return studies_of(store)
 
 
 def token(link):
@@ -143,7 +142,7 @@ def test_an_invited_person_reads_one_study_and_not_whose_it_is(service, study, s
     for change in (
         lambda: rating.create(entry.owner, "Mine", [conversation.id]),
         lambda: store.studies.put(entry.owner, store.studies.copy(OWNER, study.id)),
-        lambda: rating.take_out(entry.owner, study.id, ["t0"]), lambda: rating.add(entry.owner, study.id, "u0"),
+        lambda: rating.kept.take_out(entry.owner, study.id, ["t0"]), lambda: rating.add(entry.owner, study.id, "u0"),
     ):  # fmt: skip
         with pytest.raises(UsageError):
             change()
@@ -178,7 +177,7 @@ def test_agreement_waits_for_everybody_who_is_invited_and_then_viewers_see_it(se
     service.withdraw(OWNER, study.id, "Zoë")
     assert [row.n for row in rating.results(eve.owner, study.id, "").table] == [2, 2, 2]
     with pytest.raises(UsageError, match="you decide nothing here"):
-        AdjudicationService(rating, store.study_changes).decide(eve.owner, study.id, "", "t0", "answer", "1")
+        rating.adjudication.decide(eve.owner, study.id, "", "t0", "answer", "1")
     with pytest.raises(UsageError, match="invited as “Eve”"):
         rating.save(eve.owner, study.id, "Eve", "t0", {("t0", "answer"): "1"})
 

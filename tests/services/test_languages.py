@@ -38,9 +38,9 @@ def language_of(services, filename):
 def test_the_language_is_noted_with_the_reading(services, lease):
     add(services, lease)
     assert language_of(services, "mietvertrag.pdf") == "german"
-    kept = {reading.language for reading in services.documents.readings(LOCAL_OWNER)}
+    kept = {reading.language for reading in services.documents.kept.readings(LOCAL_OWNER)}
     assert kept == {"german", "english"}
-    passages = services.indexes.passages(LOCAL_OWNER, BM25)
+    passages = services.index.passages(LOCAL_OWNER, BM25)
     assert {passage.language for passage in passages} == {"german", "english"}
 
 
@@ -51,9 +51,9 @@ def test_a_document_of_an_earlier_version_gets_its_language_without_a_new_readin
     (reading,) = store.documents.readings(LOCAL_OWNER)
     store.documents.note_language(reading, "")
     store.close()
-    assert services.documents.readings(LOCAL_OWNER) == (reading,)
+    assert services.documents.kept.readings(LOCAL_OWNER) == (reading,)
     assert language_of(services, "mietvertrag.pdf") == "german"
-    assert services.documents.readings(LOCAL_OWNER) == (replace(reading, language="german"),)
+    assert services.documents.kept.readings(LOCAL_OWNER) == (replace(reading, language="german"),)
 
 
 def test_a_german_pdf_is_asked_in_german(services, lease):
@@ -71,9 +71,9 @@ def test_a_german_pdf_is_asked_in_german(services, lease):
 
 def test_english_questions_find_what_they_found_beside_a_german_document(services, lease):
     built(services)
-    alone = services.indexes.search(LOCAL_OWNER, METERS, BM25)
+    alone = services.index.search(LOCAL_OWNER, METERS, BM25)
     add(services, lease)
     built(services)
-    beside = services.indexes.search(LOCAL_OWNER, METERS, BM25)
+    beside = services.index.search(LOCAL_OWNER, METERS, BM25)
     assert beside[0].passage == alone[0].passage
     assert {hit.passage.language for hit in beside[:3]} == {"english"}

@@ -62,12 +62,12 @@ def test_an_upload_is_noted_before_it_comes_into_the_workspace(open_services, le
     services, noted = open_services(), []
 
     def move(source, target):
-        noted.extend(services.workers.under_way("reading").values())
+        noted.extend(services.tasks.workers.under_way("reading").values())
         real(source, target)
 
     real = shutil.move
     monkeypatch.setattr(shutil, "move", move)
-    batch = services.jobs.begin(LOCAL_OWNER, [letter], keep=True, extraction=services.settings.extraction)
-    list(services.jobs.follow(batch))
+    batch = services.documents.jobs.begin(LOCAL_OWNER, [letter], keep=True, extraction=services.settings.extraction)
+    list(batch.events())
     assert [str(path) in noted[0] for path in batch.copies] == [True]
     assert list((services.workspace / "incoming").iterdir()) == []

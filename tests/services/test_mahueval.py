@@ -29,7 +29,7 @@ def services(tmp_path):
 
 @pytest.fixture
 def study(services):
-    return services.mahueval.begin(LOCAL_OWNER, "MaHuEval", PLAN)
+    return services.evaluation.mahueval.begin(LOCAL_OWNER, "MaHuEval", PLAN)
 
 
 class Play:
@@ -39,17 +39,17 @@ class Play:
         self.services, self.study, self.count = services, study, 0
 
     def step(self, name):
-        return self.services.mahueval.step(LOCAL_OWNER, self.study.id, name)
+        return self.services.evaluation.mahueval.step(LOCAL_OWNER, self.study.id, name)
 
     def ask(self, name, question, *passages):
         self.count += 1
         asked = turn(f"t{self.count}", *(passages or ("Same.", f"Passage {self.count}.")), question=question)
-        return self.services.mahueval.record(LOCAL_OWNER, self.study.id, name, asked).turn
+        return self.services.evaluation.mahueval.record(LOCAL_OWNER, self.study.id, name, asked).turn
 
     def hold(self, name, first, turns=2):
         for number in range(turns):
             self.ask(name, first if number == 0 else f"{first} And {number}?")
-        return self.services.mahueval.finish(LOCAL_OWNER, self.study.id, name)
+        return self.services.evaluation.mahueval.finish(LOCAL_OWNER, self.study.id, name)
 
     def rate(self, name, answer="1"):
         service = self.services.studies
@@ -68,19 +68,19 @@ def play(services, study):
 def test_a_conversation_is_counted_finished_and_rated_before_the_next_begins(services, study, play):
     assert (play.step(ADA).doing, play.step(ADA).round, play.step(ADA).place) == (Doing.BEGIN, 1, 1)
     with pytest.raises(UsageError, match="No conversation is under way"):
-        services.mahueval.finish(LOCAL_OWNER, study.id, ADA)
+        services.evaluation.mahueval.finish(LOCAL_OWNER, study.id, ADA)
     play.ask(ADA, "  How\nmany? ")
     assert play.step(ADA).doing is Doing.HOLD
     assert play.step(ADA).held.first_question == "How many?"
     with pytest.raises(UsageError, match="1 of at least 2 turns"):
-        services.mahueval.finish(LOCAL_OWNER, study.id, ADA)
+        services.evaluation.mahueval.finish(LOCAL_OWNER, study.id, ADA)
     with pytest.raises(UsageError, match="question is empty"):
         play.ask(ADA, " ")
     play.ask(ADA, "And then?")
     play.ask(ADA, "And now?")
     with pytest.raises(UsageError, match="has its 3 turns"):
         play.ask(ADA, "More?")
-    services.mahueval.finish(LOCAL_OWNER, study.id, ADA)
+    services.evaluation.mahueval.finish(LOCAL_OWNER, study.id, ADA)
     assert play.step(ADA).doing is Doing.RATE
     with pytest.raises(UsageError, match="Rate the turns"):
         play.ask(ADA, "Next?")
@@ -118,10 +118,10 @@ def played(play):
 
 def test_pairs_are_compared_turn_by_turn_and_what_has_no_counterpart_is_counted(services, study, play):
     with pytest.raises(UsageError, match="signed in and rated everything"):
-        services.mahueval.overlap(LOCAL_OWNER, study.id, ADA)
+        services.evaluation.mahueval.overlap(LOCAL_OWNER, study.id, ADA)
     played(play)
     assert play.step(ADA).doing is play.step(BEN).doing is Doing.DONE
-    overlap = services.mahueval.overlap(LOCAL_OWNER, study.id, ADA)
+    overlap = services.evaluation.mahueval.overlap(LOCAL_OWNER, study.id, ADA)
     assert (overlap.pairs, overlap.counts.turns, overlap.counts.left_out) == (4, 8, 2)
     assert (overlap.counts.passages, overlap.counts.passages_left_out) == (16, 0)
     answer = next(one for one in overlap.all if one.criterion == "answer")
@@ -132,7 +132,7 @@ def test_pairs_are_compared_turn_by_turn_and_what_has_no_counterpart_is_counted(
     shown = services.studies.results(LOCAL_OWNER, study.id, ADA)
     assert {row.criterion: row.n for row in shown.table}["answer"] == 8
     assert sum(one.judged.criterion.name == "answer" for one in shown.disagreements) == 4
-    rows = services.study_reports.results(LOCAL_OWNER, study.id, None)  # of each turn by who held it
+    rows = services.studies.reports.results(LOCAL_OWNER, study.id, None)  # of each turn by who held it
     overall = {row.rater: row.summary for row in rows if (row.group, row.measure) == ("overall", "accuracy")}
     assert (overall[ADA].n, overall[ADA].unscored, overall[ADA].mean) == (9, 0, 1.0)
     assert (overall[BEN].n, overall[BEN].unscored, overall[BEN].mean) == (9, 0, pytest.approx(5 / 9))
@@ -140,23 +140,23 @@ def test_pairs_are_compared_turn_by_turn_and_what_has_no_counterpart_is_counted(
 
 def test_passages_are_paired_where_both_turns_found_them(services, study, play):
     plan = Plan((ADA, BEN), 1, 1, 1)
-    small = Play(services, services.mahueval.begin(LOCAL_OWNER, "Small", plan))
+    small = Play(services, services.evaluation.mahueval.begin(LOCAL_OWNER, "Small", plan))
     for name, first in ((ADA, "A?"), (BEN, "B?")):
         small.ask(name, first)
-        services.mahueval.finish(LOCAL_OWNER, small.study.id, name)
+        services.evaluation.mahueval.finish(LOCAL_OWNER, small.study.id, name)
         small.rate(name)
     for name in (ADA, BEN):
         small.count += 1
-        other = next(one for one in services.mahueval.roster(LOCAL_OWNER, small.study.id).held
+        other = next(one for one in services.evaluation.mahueval.roster(LOCAL_OWNER, small.study.id).held
                      if one.round == 1 and one.annotator != name).turns[0]  # fmt: skip
         first, second = other.answer.hits
         new = replace(first, passage=replace(first.passage, id=f"new{name}"))
         answer = replace(other.answer, hits=(replace(second, rank=1), replace(new, rank=2)))
         made = replace(other, id=f"x{small.count}", answer=answer)
-        services.mahueval.record(LOCAL_OWNER, small.study.id, name, made)
-        services.mahueval.finish(LOCAL_OWNER, small.study.id, name)
+        services.evaluation.mahueval.record(LOCAL_OWNER, small.study.id, name, made)
+        services.evaluation.mahueval.finish(LOCAL_OWNER, small.study.id, name)
         small.rate(name, "1" if name == ADA else "0")
-    overlap = services.mahueval.overlap(LOCAL_OWNER, small.study.id, None)
+    overlap = services.evaluation.mahueval.overlap(LOCAL_OWNER, small.study.id, None)
     assert (overlap.counts.passages, overlap.counts.passages_left_out) == (2, 4)
     passage = next(one for one in overlap.all if one.criterion == "passage")
     assert (passage.n, passage.agreement) == (2, 0.5)
@@ -172,43 +172,43 @@ def test_passages_are_paired_where_both_turns_found_them(services, study, play):
 )  # fmt: skip
 def test_plans_that_cannot_be(services, plan, words):
     with pytest.raises(UsageError, match=words):
-        services.mahueval.begin(LOCAL_OWNER, "Bad", plan)
+        services.evaluation.mahueval.begin(LOCAL_OWNER, "Bad", plan)
     assert services.studies.list(LOCAL_OWNER) == ()
 
 
 def test_only_the_two_evaluators_hold_conversations(services, study, play):
     with pytest.raises(UsageError, match="Ada and Ben"):
         play.ask("Eve", "Who?")
-    services.invitations.invite(LOCAL_OWNER, study.id, BEN)
+    services.people.invitations.invite(LOCAL_OWNER, study.id, BEN)
     with pytest.raises(UsageError, match="own link"):
         play.ask(BEN, "Who?")
 
 
 def test_an_invited_evaluator_asks_the_owners_documents(open_services):
     services = open_services(LITERAL, FakeLLM())
-    study = services.mahueval.begin(LOCAL_OWNER, "MaHuEval", PLAN)
-    token = services.invitations.invite(LOCAL_OWNER, study.id, ADA).rpartition("=")[2]
-    seat = services.invitations.take(study.id, token).owner
-    events = list(services.mahueval.ask(seat, study.id, ADA, METERS, LITERAL))
+    study = services.evaluation.mahueval.begin(LOCAL_OWNER, "MaHuEval", PLAN)
+    token = services.people.invitations.invite(LOCAL_OWNER, study.id, ADA).rpartition("=")[2]
+    seat = services.people.invitations.take(study.id, token).owner
+    events = list(services.evaluation.mahueval.ask(seat, study.id, ADA, METERS, LITERAL))
     assert isinstance(events[-1], Stored)
     assert events[-1].turn.answer.hits
-    assert services.mahueval.step(seat, study.id, ADA).held.turns[0].question == METERS
-    assert [one.title for one in services.conversations.list(LOCAL_OWNER)] == ["MaHuEval: Ada, round 1, 1"]
+    assert services.evaluation.mahueval.step(seat, study.id, ADA).held.turns[0].question == METERS
+    assert [one.title for one in services.answers.conversations.list(LOCAL_OWNER)] == ["MaHuEval: Ada, round 1, 1"]
 
 
 def test_a_study_goes_elsewhere_with_its_roster_and_goes_on_there(services, study, play, tmp_path):
     play.hold(ADA, "How many?")
     play.rate(ADA)
     play.ask(BEN, "Begun, not finished?")
-    packed = services.study_files.file(LOCAL_OWNER, study.id, None)
+    packed = services.studies.files.file(LOCAL_OWNER, study.id, None)
     with Services.open(tmp_path / "elsewhere", Settings(), FakeModels()) as other:
-        other.study_files.take_in(LOCAL_OWNER, packed.data, packed.name)
+        other.studies.files.take_in(LOCAL_OWNER, packed.data, packed.name)
         here, there = (one.mahueval.roster(LOCAL_OWNER, study.id) for one in (services, other))
         assert there.plan == here.plan
         assert there.held == tuple(one for one in here.held if one.finished)
         assert [(one.annotator, one.rated, len(one.turns)) for one in there.held] == [(ADA, 2, 2)]
-        assert other.study_files.file(LOCAL_OWNER, study.id, None).data == packed.data
+        assert other.studies.files.file(LOCAL_OWNER, study.id, None).data == packed.data
         elsewhere = Play(other, study)
         elsewhere.count = 50
         elsewhere.hold(BEN, "There?")
-        assert other.mahueval.roster(LOCAL_OWNER, study.id).of(BEN)[0].finished
+        assert other.evaluation.mahueval.roster(LOCAL_OWNER, study.id).of(BEN)[0].finished

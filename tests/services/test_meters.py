@@ -10,7 +10,7 @@ from tests.serving_fakes import PDF, FakeModels
 
 
 def numbers(services: Services) -> dict[tuple[str, ...], float]:
-    text, kind = services.meters.text()
+    text, kind = services.tasks.meters.text()
     assert kind.startswith("text/plain")
     return {
         (sample.name, *sample.labels.values()): sample.value

@@ -28,12 +28,12 @@ def work(open_services):
 
 def search(work, words, owner=LOCAL_OWNER, name=ADA):
     services, study, turn_id = work
-    return services.missed.search(owner, study.id, name, turn_id, words, LITERAL)
+    return services.evaluation.missed.search(owner, study.id, name, turn_id, words, LITERAL)
 
 
 def mark(work, found, one, **how):
     services, study, turn_id = work
-    services.missed.mark(LOCAL_OWNER, study.id, ADA, turn_id, found, one.hit.passage.id, **how)
+    services.evaluation.missed.mark(LOCAL_OWNER, study.id, ADA, turn_id, found, one.hit.passage.id, **how)
 
 
 def test_a_missed_passage_is_marked_exported_and_taken_back(work):
@@ -48,7 +48,7 @@ def test_a_missed_passage_is_marked_exported_and_taken_back(work):
     assert row["pages"] == missed.place
     assert row["passages"].split() == missed.hit.passage.text.split()
     mark(work, search(work, "refrigerant ammonia"), missed, relevant=False)
-    assert services.missed.marked(LOCAL_OWNER, study.id, ADA, turn_id) == {}
+    assert services.evaluation.missed.marked(LOCAL_OWNER, study.id, ADA, turn_id) == {}
 
 
 def test_what_the_answer_was_shown_is_rated_there(work):
@@ -67,15 +67,15 @@ def test_marks_change_neither_progress_nor_agreement_and_come_back_from_a_table(
     rated = services.studies.rated(LOCAL_OWNER, study.id)
     assert (rated.progress[ADA].done, rated.progress[ADA].total) == (0, 1)
     services.studies.sign_in(LOCAL_OWNER, study.id, "Ben")
-    assert services.study_reports.agreement(LOCAL_OWNER, study.id, None) == ()
+    assert services.studies.reports.agreement(LOCAL_OWNER, study.id, None) == ()
     table = services.studies.file(LOCAL_OWNER, study.id, "csv", None).data
-    assert services.study_files.add_ratings(LOCAL_OWNER, study.id, table, Columns()) == 1
+    assert services.studies.files.add_ratings(LOCAL_OWNER, study.id, table, Columns()) == 1
 
 
 def test_an_invited_person_searches_the_owners_documents(work):
     services, study, _ = work
-    token = services.invitations.invite(LOCAL_OWNER, study.id, "Eve").rpartition("=")[2]
-    seat = services.invitations.take(study.id, token).owner
+    token = services.people.invitations.invite(LOCAL_OWNER, study.id, "Eve").rpartition("=")[2]
+    seat = services.people.invitations.take(study.id, token).owner
     assert search(work, "refrigerant", seat, "Eve")
     for owner, name in ((seat, ADA), ("visitor-other", ADA)):
         with pytest.raises(UsageError):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.services import LOCAL_OWNER
+from pdfqa_core.services import LOCAL_OWNER, SUMMARY, job_name
 from pdfqa_core.types import Done, Token
 from tests.conftest import FakeLLM
 from tests.services.helpers import BM25, LITERAL, StoppingLLM, only, store_of
@@ -24,22 +24,22 @@ def headed(make_pdf):
 
 
 def test_bookmarks_are_the_contents(services):
-    found = services.overviews.of(LOCAL_OWNER, only(services).id, BM25)
+    found = services.answers.overviews.of(LOCAL_OWNER, only(services).id, BM25)
     assert found.bookmarks
     assert (found.document.page_count, found.authors) == (8, "Kestrel Bay Heat Works")
     assert [(one.level, one.title, one.page) for one in found.contents[:3]] == [
         (1, "1 Purpose", 3), (1, "2 How the system works", 3), (2, "2.1 From the sea to the plant room", 3)
     ]  # fmt: skip
     assert found.first_contents == found.contents
-    assert services.overviews.of(LOCAL_OWNER, only(services).id, BM25) is found
+    assert services.answers.overviews.of(LOCAL_OWNER, only(services).id, BM25) is found
     with pytest.raises(UsageError, match="no such document"):
-        services.overviews.of("visitor", only(services).id, BM25)
+        services.answers.overviews.of("visitor", only(services).id, BM25)
 
 
 def test_headings_are_the_contents_where_there_are_no_bookmarks(open_services, headed):
     services = open_services(empty=True)
     list(services.documents.ingest(LOCAL_OWNER, [headed]))
-    found = services.overviews.of(LOCAL_OWNER, only(services).id, BM25)
+    found = services.answers.overviews.of(LOCAL_OWNER, only(services).id, BM25)
     assert not found.bookmarks
     assert [(one.title, one.page) for one in found.contents] == [("Harbour Fees", 1), ("Winter Storage", 2)]
     assert (found.document.title, found.authors, found.pictures) == ("Rules of the harbour", "", ())
@@ -50,7 +50,7 @@ def test_headings_are_the_contents_where_there_are_no_bookmarks(open_services, h
 
 def summarised(services, settings=LITERAL):
     """Return the events of a summary of the only document."""
-    return list(services.summaries.begin(LOCAL_OWNER, only(services).id, settings).events())
+    return list(services.answers.overviews.summarise(LOCAL_OWNER, only(services).id, settings).events())
 
 
 def test_a_summary_in_quotes_is_the_abstract_and_is_kept(open_services):
@@ -59,10 +59,10 @@ def test_a_summary_in_quotes_is_the_abstract_and_is_kept(open_services):
     assert "Its seasonal performance factor was 3.13 in the first winter" in answer.text
     assert {citation.span.page for citation in answer.citations} == {2}
     assert all(citation.verified for citation in answer.citations)
-    kept = services.summaries.get(LOCAL_OWNER, only(services).id, LITERAL)
+    kept = services.answers.overviews.summary(LOCAL_OWNER, only(services).id, LITERAL)
     assert kept.answer == answer
-    assert services.summaries.of(LOCAL_OWNER, only(services).id) is None
-    assert services.summaries.get("visitor", only(services).id, LITERAL) is None
+    assert services.tasks.job(job_name(SUMMARY, LOCAL_OWNER, only(services).id)) is None
+    assert services.answers.overviews.summary("visitor", only(services).id, LITERAL) is None
 
 
 def test_a_summary_by_the_model_is_streamed_checked_and_kept(open_services):
@@ -74,20 +74,20 @@ def test_a_summary_by_the_model_is_streamed_checked_and_kept(open_services):
     answer = events[-1].answer
     assert (answer.model, answer.stopped) == ("fake", False)
     assert answer.citations[0].span.page == 2
-    assert services.summaries.get(LOCAL_OWNER, only(services).id, BM25).answer == answer
+    assert services.answers.overviews.summary(LOCAL_OWNER, only(services).id, BM25).answer == answer
 
 
 def test_a_stopped_summary_is_kept_as_far_as_it_was_written(open_services):
-    llm = StoppingLLM(lambda: services.summaries.stop(LOCAL_OWNER, only(services).id))
+    llm = StoppingLLM(lambda: services.tasks.stop(job_name(SUMMARY, LOCAL_OWNER, only(services).id)))
     llm.enqueue(2 * ["The heat pump has run since 4 October 2022 and supplies five customers."])
     services = open_services(BM25, llm)
     answer = summarised(services, BM25)[-1].answer
     assert answer.stopped
     assert answer.text == "The heat pump"
-    assert services.summaries.get(LOCAL_OWNER, only(services).id, BM25).answer.stopped
+    assert services.answers.overviews.summary(LOCAL_OWNER, only(services).id, BM25).answer.stopped
     whole = summarised(services, LITERAL)[-1].answer
     assert summarised(services, BM25)[-1].answer.stopped  # a part does not take the place of the whole
-    assert services.summaries.get(LOCAL_OWNER, only(services).id, BM25).answer == whole
+    assert services.answers.overviews.summary(LOCAL_OWNER, only(services).id, BM25).answer == whole
 
 
 def test_a_summary_goes_with_its_text_and_its_document(open_services):
@@ -99,8 +99,8 @@ def test_a_summary_goes_with_its_text_and_its_document(open_services):
             replace(page, text=page.text + " ") for page in store.documents.pages(LOCAL_OWNER, document.id, "direct")
         ]
         store.documents.add(document, "direct", pages)
-    assert services.summaries.get(LOCAL_OWNER, document.id, LITERAL) is None
+    assert services.answers.overviews.summary(LOCAL_OWNER, document.id, LITERAL) is None
     summarised(services)
     services.documents.remove(LOCAL_OWNER, document.id)
     list(services.documents.ingest(LOCAL_OWNER, [PDF]))
-    assert services.summaries.get(LOCAL_OWNER, document.id, LITERAL) is None
+    assert services.answers.overviews.summary(LOCAL_OWNER, document.id, LITERAL) is None

@@ -11,6 +11,7 @@ from reportlab.pdfgen.canvas import Canvas
 from pdfqa_core.errors import PdfQAError, StoppedError, UsageError
 from pdfqa_core.extraction.raw_page import IS_PICTURE, OCR_FOUND_NOTHING
 from pdfqa_core.services import LOCAL_OWNER
+from pdfqa_core.services.pages import ocr_task
 from pdfqa_core.types import DocumentState, Progress
 from tests.services.helpers import BM25, built, only
 
@@ -56,26 +57,26 @@ def opened(open_services, mixed):
 
 
 def pages(services):
-    return services.documents.pages(LOCAL_OWNER, only(services).id, BM25)
+    return services.documents.text(LOCAL_OWNER, only(services).id, BM25)
 
 
 def test_what_cannot_be_read_is_said(opened):
     document = only(opened)
     with pytest.raises(UsageError, match=r"mixed\.pdf has no such page: 0, 9"):
-        list(opened.page_ocr.read(LOCAL_OWNER, document.id, [9, 0, 2]))
+        list(opened.documents.pages.read_by_ocr(LOCAL_OWNER, document.id, [9, 0, 2]))
     with pytest.raises(UsageError, match="no such page: none"):
-        list(opened.page_ocr.read(LOCAL_OWNER, document.id, []))
+        list(opened.documents.pages.read_by_ocr(LOCAL_OWNER, document.id, []))
     with pytest.raises(UsageError, match="no such document"):
-        list(opened.page_ocr.read("visitor", document.id, [2]))
+        list(opened.documents.pages.read_by_ocr("visitor", document.id, [2]))
 
 
 def test_a_stopped_page_changes_nothing(opened):
     before = pages(opened)
-    steps = opened.page_ocr.read(LOCAL_OWNER, only(opened).id, [2])
+    steps = opened.documents.pages.read_by_ocr(LOCAL_OWNER, only(opened).id, [2])
     next(steps)
     with pytest.raises(PdfQAError, match="still busy"):
-        next(opened.page_ocr.read(LOCAL_OWNER, only(opened).id, [3]))
-    opened.page_ocr.stop(LOCAL_OWNER)
+        next(opened.documents.pages.read_by_ocr(LOCAL_OWNER, only(opened).id, [3]))
+    opened.tasks.stop(ocr_task(LOCAL_OWNER))
     with pytest.raises(StoppedError):
         list(steps)
     assert pages(opened) == before
@@ -85,8 +86,8 @@ def test_a_stopped_page_changes_nothing(opened):
 def test_pages_are_added_to_the_reading_and_the_others_stay(opened):
     before = pages(opened)
     assert only(opened).pages_without_text == (2, 3)
-    assert opened.overviews.of(LOCAL_OWNER, only(opened).id, BM25).pictures == (2, 3)
-    *steps, document = opened.page_ocr.read(LOCAL_OWNER, only(opened).id, [3, 2])
+    assert opened.answers.overviews.of(LOCAL_OWNER, only(opened).id, BM25).pictures == (2, 3)
+    *steps, document = opened.documents.pages.read_by_ocr(LOCAL_OWNER, only(opened).id, [3, 2])
     assert all(isinstance(step, Progress) for step in steps)
     assert steps[0].phase == "reading pages 2, 3 with OCR"
     first, scanned, grey, last = pages(opened)
@@ -95,8 +96,8 @@ def test_pages_are_added_to_the_reading_and_the_others_stay(opened):
     assert (grey.text, grey.source, grey.warnings) == ("", "ocr", (f"Page 3{OCR_FOUND_NOTHING}",))
     assert (document.extractor, document.state, document.reason) == ("direct", DocumentState.READY, "")
     assert document.pages_without_text == ()
-    (reading,) = opened.documents.readings(LOCAL_OWNER)
+    (reading,) = opened.documents.kept.readings(LOCAL_OWNER)
     assert (reading.extractor, reading.ocr_pages) == ("direct", 2)
     built(opened)
-    assert SCANNED in opened.indexes.search(LOCAL_OWNER, "winter hall", BM25)[0].passage.text
-    assert opened.overviews.of(LOCAL_OWNER, document.id, BM25).pictures == ()
+    assert SCANNED in opened.index.search(LOCAL_OWNER, "winter hall", BM25)[0].passage.text
+    assert opened.answers.overviews.of(LOCAL_OWNER, document.id, BM25).pictures == ()

@@ -28,31 +28,31 @@ def test_the_pages_of_an_opened_document_have_images_until_the_program_ends(open
     services = open_services(empty=True)
     (opened,) = documents(services.documents.ingest(LOCAL_OWNER, [locked_pdf], password=SECRET))
     assert opened.state is DocumentState.READY
-    view = services.pages.view(LOCAL_OWNER, opened.id, 1)
+    view = services.documents.pages.view(LOCAL_OWNER, opened.id, 1)
     assert (view.image[8:12], view.message, view.locked) == (b"WEBP", "", False)
-    assert services.pages.thumbnail(LOCAL_OWNER, opened.id, 1).data[8:12] == b"WEBP"
+    assert services.documents.pages.thumbnail(LOCAL_OWNER, opened.id, 1).data[8:12] == b"WEBP"
     services.close()
 
     again = open_services(empty=True)
-    view = again.pages.view(LOCAL_OWNER, opened.id, 1)
+    view = again.documents.pages.view(LOCAL_OWNER, opened.id, 1)
     assert (view.image, view.mime, view.locked) == (b"", "", True)
     assert view.message == "The page image needs the password: enter it again."
     assert view.page.text == "Behind the lock lies granite."
-    assert again.pages.thumbnail(LOCAL_OWNER, opened.id, 1).data == b""
+    assert again.documents.pages.thumbnail(LOCAL_OWNER, opened.id, 1).data == b""
     with pytest.raises(DocumentError, match=r"does not open locked\.pdf") as wrong:
-        again.pages.enter_password(LOCAL_OWNER, opened.id, "guess")
+        again.documents.pages.enter_password(LOCAL_OWNER, opened.id, "guess")
     assert wrong.value.state is DocumentState.ENCRYPTED
-    assert again.pages.view(LOCAL_OWNER, opened.id, 1).locked
-    again.pages.enter_password(LOCAL_OWNER, opened.id, SECRET)
-    assert again.pages.view(LOCAL_OWNER, opened.id, 1).image[8:12] == b"WEBP"
+    assert again.documents.pages.view(LOCAL_OWNER, opened.id, 1).locked
+    again.documents.pages.enter_password(LOCAL_OWNER, opened.id, SECRET)
+    assert again.documents.pages.view(LOCAL_OWNER, opened.id, 1).image[8:12] == b"WEBP"
 
 
 def test_a_password_opens_the_images_of_its_owner_only(open_services, locked_pdf):
     services = open_services(empty=True)
     (opened,) = documents(services.documents.ingest("ann", [locked_pdf], password=SECRET))
     documents(services.documents.ingest("bob", [locked_pdf]))
-    assert services.pages.view("ann", opened.id, 1).image
-    assert services.pages.thumbnail("bob", opened.id, 1).data == b""
+    assert services.documents.pages.view("ann", opened.id, 1).image
+    assert services.documents.pages.thumbnail("bob", opened.id, 1).data == b""
 
 
 def test_a_removed_document_takes_its_password_along(open_services, locked_pdf):

@@ -31,10 +31,10 @@ def test_a_whole_job_in_a_folder_of_any_name(tmp_path, letter, folder):
         (document,) = documents(services.documents.ingest(LOCAL_OWNER, [pdf]))
         assert (document.state, document.page_count) == (DocumentState.READY, 1)
         built(services)
-        assert services.pages.view(LOCAL_OWNER, document.id, 1).image
+        assert services.documents.pages.view(LOCAL_OWNER, document.id, 1).image
     with Services.open(place / "work space", BM25, FakeModels()) as services:
         assert only(services).filename == document.filename
-        assert "granite" in services.pages.view(LOCAL_OWNER, document.id, 1).page.text
+        assert "granite" in services.documents.pages.view(LOCAL_OWNER, document.id, 1).page.text
 
 
 @pytest.fixture
@@ -82,8 +82,8 @@ def test_a_damaged_pdf_that_is_open_is_not_taken_for_the_new_one(open_services, 
 
 def test_the_program_itself_holds_no_pdf_when_it_is_removed(services):
     document = only(services)
-    services.pages.view(LOCAL_OWNER, document.id, 1)
-    renderer = services.pages._renderer
+    services.documents.pages.view(LOCAL_OWNER, document.id, 1)
+    renderer = services.documents.pages.renderer
     assert renderer.process_id
     services.documents.remove(LOCAL_OWNER, document.id)
     assert renderer.process_id is None

@@ -46,7 +46,7 @@ def opened(tmp_path, encoder):
         models = FakeModels()
         models.encoders.encoder = lambda *_: encoder
         services = Services.open(tmp_path / "workspace", SETTINGS, models)
-        services.indexes.rate = 0.1  # a slow machine: no question waits for what is missing
+        services.index.rate = 0.1  # a slow machine: no question waits for what is missing
         made.append(services)
         return services
 
@@ -60,7 +60,7 @@ def opened(tmp_path, encoder):
 
 
 def ids(services):
-    return {document.filename: document.id for document in services.documents.list(LOCAL_OWNER)}
+    return {document.filename: document.id for document in services.documents.kept.list(LOCAL_OWNER)}
 
 
 def answered(services, **options):
@@ -70,14 +70,14 @@ def answered(services, **options):
 
 def test_a_question_meanwhile_is_answered_by_words_and_says_so(opened, encoder):
     services = opened()
-    services.preparation.want(LOCAL_OWNER, SETTINGS)
-    until(lambda: len(services.preparation.states(LOCAL_OWNER)) == 2)
+    services.index.preparation.want(LOCAL_OWNER, SETTINGS)
+    until(lambda: len(services.index.preparation.states(LOCAL_OWNER)) == 2)
     answer = answered(services)
     assert "found by their words alone" in " ".join(answer.notes)
     assert "number 7 leaves" in answer.text
-    assert not services.indexes.ready(LOCAL_OWNER, SETTINGS)
+    assert not services.index.ready(LOCAL_OWNER, SETTINGS)
     encoder.permits.release(1000)
-    until(lambda: services.indexes.ready(LOCAL_OWNER, SETTINGS))
+    until(lambda: services.index.ready(LOCAL_OWNER, SETTINGS))
     assert "words alone" not in " ".join(answered(services).notes)
 
 
@@ -85,9 +85,9 @@ def test_what_was_encoded_counts_already(opened, encoder):
     services, known = opened(), []
     encoder.permits.release(1000)
     one, two = ids(services)["one.pdf"], ids(services)["two.pdf"]
-    services.indexes.encode(LOCAL_OWNER, SETTINGS, one, known.append, threading.Event())
-    services.indexes.rate = 0.1
-    waiting = services.indexes.waiting(LOCAL_OWNER, SETTINGS)
+    services.index.encode(LOCAL_OWNER, SETTINGS, one, known.append, threading.Event())
+    services.index.rate = 0.1
+    waiting = services.index.waiting(LOCAL_OWNER, SETTINGS)
     assert set(waiting) == {two}
     missing, passages = waiting[two]
     assert missing == passages == known[-1].done
@@ -96,7 +96,7 @@ def test_what_was_encoded_counts_already(opened, encoder):
 
 def test_the_document_that_is_asked_about_comes_first(opened, encoder):
     services = opened()
-    services.preparation.want(LOCAL_OWNER, SETTINGS, [ids(services)["two.pdf"]])
+    services.index.preparation.want(LOCAL_OWNER, SETTINGS, [ids(services)["two.pdf"]])
     encoder.permits.release(1)
     until(lambda: encoder.batches)
     assert "two ferry" in encoder.batches[0][0]
@@ -110,35 +110,35 @@ def test_the_document_that_is_asked_about_comes_first(opened, encoder):
 def test_a_stopped_document_waits_until_it_goes_on(opened, encoder):
     services = opened()
     one, two = ids(services)["one.pdf"], ids(services)["two.pdf"]
-    services.preparation.stop(LOCAL_OWNER, one)
-    services.preparation.want(LOCAL_OWNER, SETTINGS)
+    services.index.preparation.stop(LOCAL_OWNER, one)
+    services.index.preparation.want(LOCAL_OWNER, SETTINGS)
     encoder.permits.release(1000)
-    until(lambda: set(services.indexes.waiting(LOCAL_OWNER, SETTINGS)) == {one})
-    until(lambda: set(services.preparation.states(LOCAL_OWNER)) == {one})
-    assert services.preparation.states(LOCAL_OWNER)[one].stopped
-    assert two not in services.preparation.states(LOCAL_OWNER)
-    services.preparation.go_on(LOCAL_OWNER, one, SETTINGS)
-    until(lambda: services.indexes.ready(LOCAL_OWNER, SETTINGS))
+    until(lambda: set(services.index.waiting(LOCAL_OWNER, SETTINGS)) == {one})
+    until(lambda: set(services.index.preparation.states(LOCAL_OWNER)) == {one})
+    assert services.index.preparation.states(LOCAL_OWNER)[one].stopped
+    assert two not in services.index.preparation.states(LOCAL_OWNER)
+    services.index.preparation.go_on(LOCAL_OWNER, one, SETTINGS)
+    until(lambda: services.index.ready(LOCAL_OWNER, SETTINGS))
 
 
 def test_work_for_a_removed_visitor_ends_and_leaves_nothing(opened, encoder):
     services = opened()
     stored_pages(services, "visitors.pdf", *(f"The visitor's ferry {n}. " * 20 for n in range(40)), owner="visitor")
-    services.preparation.want("visitor", SETTINGS)
+    services.index.preparation.want("visitor", SETTINGS)
     until(lambda: encoder.asked)
-    services.preparation.stop("visitor", "another document")
-    services.preparation.forget_owner("visitor")
-    assert services.preparation.states("visitor") == {}
-    assert not any("visitor" in str(kept) for kept in (*vars(services.preparation).values(),))
+    services.index.preparation.stop("visitor", "another document")
+    services.index.preparation.forget_owner("visitor")
+    assert services.index.preparation.states("visitor") == {}
+    assert not any("visitor" in str(kept) for kept in (*vars(services.index.preparation).values(),))
     encoder.permits.release(1000)
-    services.preparation.want(LOCAL_OWNER, SETTINGS)  # the work goes on for others
-    until(lambda: services.indexes.ready(LOCAL_OWNER, SETTINGS))
-    assert services.preparation.states("visitor") == {}
+    services.index.preparation.want(LOCAL_OWNER, SETTINGS)  # the work goes on for others
+    until(lambda: services.index.ready(LOCAL_OWNER, SETTINGS))
+    assert services.index.preparation.states("visitor") == {}
 
 
 def test_it_goes_on_after_the_program_ended(opened, encoder):
     services = opened()
-    services.preparation.want(LOCAL_OWNER, SETTINGS)
+    services.index.preparation.want(LOCAL_OWNER, SETTINGS)
     encoder.permits.release(2)
     until(lambda: encoder.asked >= 3)  # the second is kept by then
     services.close()
@@ -146,18 +146,18 @@ def test_it_goes_on_after_the_program_ended(opened, encoder):
     encoder.batches.clear()
     encoder.permits.release(1000)
     again = opened()
-    again.preparation.want(LOCAL_OWNER, SETTINGS)
-    until(lambda: again.indexes.ready(LOCAL_OWNER, SETTINGS))
+    again.index.preparation.want(LOCAL_OWNER, SETTINGS)
+    until(lambda: again.index.ready(LOCAL_OWNER, SETTINGS))
     assert encoder.batches
     assert done.isdisjoint(text for batch in encoder.batches for text in batch)
 
 
 def test_nothing_is_encoded_while_an_answer_is_written(opened, encoder, monkeypatch):
     services, waits = opened(), threading.Event()
-    wait = services.preparation._wait_for_answers
-    monkeypatch.setattr(services.preparation, "_wait_for_answers", lambda stop: (waits.set(), wait(stop)))
-    services.preparation.want(LOCAL_OWNER, SETTINGS)
-    with services.preparation.answering(LOCAL_OWNER):
+    wait = services.index.preparation._wait_for_answers
+    monkeypatch.setattr(services.index.preparation, "_wait_for_answers", lambda stop: (waits.set(), wait(stop)))
+    services.index.preparation.want(LOCAL_OWNER, SETTINGS)
+    with services.index.preparation.answering(LOCAL_OWNER):
         encoder.permits.release(3)
         until(waits.is_set)
         assert len(encoder.batches) == 1  # the one that was begun
@@ -171,9 +171,9 @@ def test_an_encoder_that_fails_is_logged_and_the_question_says_why(opened, encod
         raise RuntimeError("no weights")
 
     encoder.encode = broken
-    services.preparation.want(LOCAL_OWNER, SETTINGS)
+    services.index.preparation.want(LOCAL_OWNER, SETTINGS)
     until(lambda: "no weights" in caplog.text)
-    until(lambda: services.preparation.states(LOCAL_OWNER) == {})
+    until(lambda: services.index.preparation.states(LOCAL_OWNER) == {})
     assert [record.levelname for record in caplog.records if "no weights" in str(record.exc_info)] == ["ERROR"]
     with pytest.raises(RuntimeError, match="no weights"):
         answered(services)

@@ -20,7 +20,7 @@ GOOD = b"item,answer: Ada,answer: Cleo\na1,1,0\na2,0,0\n"
 
 @pytest.fixture
 def files(store: Store, studies: StudyService) -> StudyFiles:
-    return StudyFiles(store.studies, studies)
+    return studies.files
 
 
 def values(store: Store, study_id: str) -> dict[tuple[str, str], str]:

@@ -64,7 +64,7 @@ def uploads(make_pdf, tmp_path):
 
 
 def names(services):
-    return {document.filename for document in services.documents.list(LOCAL_OWNER)}
+    return {document.filename for document in services.documents.kept.list(LOCAL_OWNER)}
 
 
 def incoming(services):
@@ -74,46 +74,46 @@ def incoming(services):
 
 def test_uploads_are_read_and_nothing_is_left_of_them(opened, uploads):
     services, files = opened(), uploads("one", "two")
-    batch = services.jobs.begin(LOCAL_OWNER, files, keep=True, extraction=DIRECT)
-    events = list(services.jobs.follow(batch))
+    batch = services.documents.jobs.begin(LOCAL_OWNER, files, keep=True, extraction=DIRECT)
+    events = list(batch.events())
     assert {event.filename for event in events if isinstance(event, Document)} == {"one.pdf", "two.pdf"}
     assert any(isinstance(event, Progress) for event in events)
     assert names(services) == {"one.pdf", "two.pdf"}
     assert incoming(services) == []
     assert not any(file.exists() for file in files)
-    assert services.jobs.of(LOCAL_OWNER) == (batch,)
-    assert batch.done
+    assert services.documents.jobs.of(LOCAL_OWNER) == (batch,)
+    assert batch.ended
 
 
 def test_the_next_program_reads_what_the_last_one_left(opened, uploads, held):
     services = opened()
-    services.jobs.begin(LOCAL_OWNER, uploads("one", "two"), keep=True, extraction=DIRECT)
-    until(lambda: services.jobs.of(LOCAL_OWNER)[0].steps)
+    services.documents.jobs.begin(LOCAL_OWNER, uploads("one", "two"), keep=True, extraction=DIRECT)
+    until(lambda: services.documents.jobs.of(LOCAL_OWNER)[0].steps)
     services.close()
     assert incoming(services) == [".pdf", ".pdf"]
     held.set()
     again = opened()
-    again.jobs.resume()
-    until(lambda: again.jobs.of(LOCAL_OWNER)[0].done)
+    again.documents.jobs.resume()
+    until(lambda: again.documents.jobs.of(LOCAL_OWNER)[0].ended)
     assert names(again) == {"one.pdf", "two.pdf"}
     assert incoming(again) == []
 
 
 def test_stopping_ends_what_is_read_and_what_waits(opened, uploads, held):
     services = opened()
-    first = services.jobs.begin(LOCAL_OWNER, uploads("one"), keep=True, extraction=DIRECT)
+    first = services.documents.jobs.begin(LOCAL_OWNER, uploads("one"), keep=True, extraction=DIRECT)
     until(lambda: first.steps)
-    second = services.jobs.begin(LOCAL_OWNER, uploads("two"), keep=True, extraction=DIRECT)
-    other = services.jobs.begin("somebody else", uploads("three"), keep=True, extraction=DIRECT)
-    services.jobs.stop(LOCAL_OWNER)
-    until(lambda: first.done and second.done)
+    second = services.documents.jobs.begin(LOCAL_OWNER, uploads("two"), keep=True, extraction=DIRECT)
+    other = services.documents.jobs.begin("somebody else", uploads("three"), keep=True, extraction=DIRECT)
+    services.documents.jobs.stop(LOCAL_OWNER)
+    until(lambda: first.ended and second.ended)
     assert isinstance(first.error, StoppedError)
     with pytest.raises(StoppedError):
-        list(services.jobs.follow(first))
+        list(first.events())
     held.set()
-    until(lambda: other.done)
+    until(lambda: other.ended)
     assert names(services) == set()
-    assert [one.filename for one in services.documents.list("somebody else")] == ["three.pdf"]
+    assert [one.filename for one in services.documents.kept.list("somebody else")] == ["three.pdf"]
     assert incoming(services) == []
 
 
@@ -121,17 +121,19 @@ def test_a_folder_that_cannot_be_written_is_told(opened, make_pdf):
     services = opened()
     (services.workspace / "incoming").write_text("in the way")
     with pytest.raises(StorageError, match="The uploads in"):
-        services.jobs.begin(LOCAL_OWNER, [make_pdf(["text"])], keep=True, extraction=DIRECT)
+        services.documents.jobs.begin(LOCAL_OWNER, [make_pdf(["text"])], keep=True, extraction=DIRECT)
 
 
 def test_files_that_are_gone_are_left_out(opened, uploads, held):
     services = opened()
-    services.jobs.begin(LOCAL_OWNER, [Source(path, path.name) for path in uploads("one", "two")], extraction=DIRECT)
-    until(lambda: services.jobs.of(LOCAL_OWNER)[0].steps)
+    services.documents.jobs.begin(
+        LOCAL_OWNER, [Source(path, path.name) for path in uploads("one", "two")], extraction=DIRECT
+    )
+    until(lambda: services.documents.jobs.of(LOCAL_OWNER)[0].steps)
     services.close()
     held.set()
-    services.jobs.of(LOCAL_OWNER)[0].sources[0].path.unlink()
+    services.documents.jobs.of(LOCAL_OWNER)[0].sources[0].path.unlink()
     again = opened()
-    again.jobs.resume()
-    until(lambda: again.jobs.of(LOCAL_OWNER)[0].done)
+    again.documents.jobs.resume()
+    until(lambda: again.documents.jobs.of(LOCAL_OWNER)[0].ended)
     assert names(again) == {"two.pdf"}

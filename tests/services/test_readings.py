@@ -8,7 +8,7 @@ import pytest
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.services import LOCAL_OWNER, recipes
-from pdfqa_core.services.documents import Claim, name_of, stands, wanted_reading
+from pdfqa_core.services.readings import Claim, name_of, stands, wanted_reading
 from pdfqa_core.settings import ExtractionSettings, Settings
 from pdfqa_core.types import Block, Page, Progress, Span
 from tests.services.helpers import BM25, METERS, built, documents, only, only_id, store_of
@@ -31,7 +31,7 @@ def add_reading(services, text, name="visual", *, counts=True, confidence=0.9):
 
 
 def all_text(services):
-    return " ".join(passage.text for passage in services.indexes.passages(LOCAL_OWNER, BM25))
+    return " ".join(passage.text for passage in services.index.passages(LOCAL_OWNER, BM25))
 
 
 def only_words(text, words):
@@ -72,26 +72,29 @@ def test_the_reading_that_counts_is_used_and_shown(services):
     document = add_reading(services, "seals sleep on the quay")
     assert only(services).extractor == "visual"
     assert only_words(all_text(services), "seals sleep on the quay")
-    view = services.pages.view(LOCAL_OWNER, document.id, 1, width=200)
+    view = services.documents.pages.view(LOCAL_OWNER, document.id, 1, width=200)
     assert (view.page.text, view.reading.extractor) == ("seals sleep on the quay", "visual")
     assert [reading.extractor for reading in view.readings] == ["direct", "visual"]
-    assert services.pages.view(LOCAL_OWNER, document.id, 1, width=200, reading="direct").reading.extractor == "direct"
-    services.documents.choose_reading(LOCAL_OWNER, document.id, "direct")
-    assert services.pages.view(LOCAL_OWNER, document.id, 1, width=200).reading.extractor == "direct"
+    assert (
+        services.documents.pages.view(LOCAL_OWNER, document.id, 1, width=200, reading="direct").reading.extractor
+        == "direct"
+    )
+    services.documents.kept.choose(LOCAL_OWNER, document.id, "direct")
+    assert services.documents.pages.view(LOCAL_OWNER, document.id, 1, width=200).reading.extractor == "direct"
     with pytest.raises(UsageError, match="no text as read by 'other'"):
-        services.documents.choose_reading(LOCAL_OWNER, document.id, "other")
+        services.documents.kept.choose(LOCAL_OWNER, document.id, "other")
 
 
 def test_a_recipe_uses_the_reading_it_wants(services):
     add_reading(services, "seals sleep on the quay", counts=False)
     built(services)
-    assert "seals" not in services.indexes.search(LOCAL_OWNER, METERS, BM25)[0].passage.text
-    assert not services.indexes.ready(LOCAL_OWNER, BY_VISUAL)
+    assert "seals" not in services.index.search(LOCAL_OWNER, METERS, BM25)[0].passage.text
+    assert not services.index.ready(LOCAL_OWNER, BY_VISUAL)
     built(services, BY_VISUAL)
-    assert "seals" in services.indexes.search(LOCAL_OWNER, "seals", BY_VISUAL)[0].passage.text
-    assert services.indexes.ready(LOCAL_OWNER, BM25)
-    assert services.indexes.search(LOCAL_OWNER, "seals", BM25) == []
-    assert services.documents.pages(LOCAL_OWNER, only(services).id, BY_VISUAL)[0].text == "seals sleep on the quay"
+    assert "seals" in services.index.search(LOCAL_OWNER, "seals", BY_VISUAL)[0].passage.text
+    assert services.index.ready(LOCAL_OWNER, BM25)
+    assert services.index.search(LOCAL_OWNER, "seals", BM25) == []
+    assert services.documents.text(LOCAL_OWNER, only(services).id, BY_VISUAL)[0].text == "seals sleep on the quay"
     assert Settings().chunking.read_by not in recipes.name_of(BM25).split()
     assert recipes.name_of(BY_VISUAL).endswith("with headings as read by visual")
 
@@ -105,8 +108,8 @@ def test_an_index_on_disk_is_not_used_for_another_text(open_services):
     second.close()
     third = open_services()
     built(third)
-    assert third.indexes.search(LOCAL_OWNER, METERS, BM25) == []
-    assert "herons" in third.indexes.search(LOCAL_OWNER, "herons", BM25)[0].passage.text
+    assert third.index.search(LOCAL_OWNER, METERS, BM25) == []
+    assert "herons" in third.index.search(LOCAL_OWNER, "herons", BM25)[0].passage.text
 
 
 # ------------------------------------------------------------------ reading again
@@ -118,11 +121,11 @@ def test_building_reads_what_has_not_been_read_so_and_only_once(services, letter
     steps = built(services, UNTABLED)
     assert Progress("Reading harbour-heat.pdf", 8, 8) in steps
     assert services.documents.unread(LOCAL_OWNER, UNTABLED) == ()
-    assert services.indexes.ready(LOCAL_OWNER, UNTABLED)
+    assert services.index.ready(LOCAL_OWNER, UNTABLED)
     assert services.documents.reading_notes(LOCAL_OWNER, UNTABLED) == ()
-    assert {d.extractor for d in services.documents.list(LOCAL_OWNER)} == {"direct"}
+    assert {d.extractor for d in services.documents.kept.list(LOCAL_OWNER)} == {"direct"}
     assert [r.extractor for _, r in services.documents.readable(LOCAL_OWNER, UNTABLED)] == ["direct, no tables"] * 2
-    assert services.indexes.search(LOCAL_OWNER, "granite", UNTABLED)[0].passage.document_id == only_id(
+    assert services.index.search(LOCAL_OWNER, "granite", UNTABLED)[0].passage.document_id == only_id(
         services, "letter.pdf"
     )
     assert built(services, UNTABLED) == []
@@ -134,7 +137,7 @@ def test_what_cannot_be_read_so_keeps_its_reading_and_is_told(services):
     (note,) = services.documents.reading_notes(LOCAL_OWNER, short)
     assert note.startswith("harbour-heat.pdf is used as read by direct, not by direct, no tables: harbour-heat.pdf has")
     assert only(services) == document
-    assert set(services.indexes.passage_counts(LOCAL_OWNER, short)) == {document.id}
+    assert set(services.index.passage_counts(LOCAL_OWNER, short)) == {document.id}
     assert services.documents.unread(LOCAL_OWNER, short) == ()
 
 
@@ -143,7 +146,7 @@ def test_a_stored_pdf_that_was_damaged_since_changes_nothing(services):
     services.documents.original(LOCAL_OWNER, document.id).path.write_bytes(b"%PDF-1.7\nand nothing more")
     built(services, UNTABLED)
     assert only(services) == document
-    assert [reading.extractor for reading in services.documents.readings(LOCAL_OWNER)] == ["direct"]
+    assert [reading.extractor for reading in services.documents.kept.readings(LOCAL_OWNER)] == ["direct"]
     assert "not been read so yet" in services.documents.reading_notes(LOCAL_OWNER, UNTABLED)[0]
 
 
@@ -162,15 +165,15 @@ def test_text_stands_where_its_words_are():
 
 def test_evidence_is_shown_in_the_reading_it_was_taken_from(services):
     built(services)
-    hit = services.indexes.search(LOCAL_OWNER, METERS, BM25)[0]
+    hit = services.index.search(LOCAL_OWNER, METERS, BM25)[0]
     claims = [Claim(span, hit.passage.text) for span in hit.passage.spans]
     document, number = hit.passage.document_id, hit.passage.spans[0].page
     here = tuple(claim for claim in claims if claim.span.page == number)
-    view = services.pages.view(LOCAL_OWNER, document, number, width=200, claims=claims)
+    view = services.documents.pages.view(LOCAL_OWNER, document, number, width=200, claims=claims)
     assert (view.reading.extractor, view.found) == ("direct", here)
     add_reading(services, "seals sleep on the quay, and herons stand in the mud " * 40)
-    view = services.pages.view(LOCAL_OWNER, document, number, width=200, claims=claims)
+    view = services.documents.pages.view(LOCAL_OWNER, document, number, width=200, claims=claims)
     assert (view.reading.extractor, view.found) == ("direct", here)
     lost = [Claim(span, "words that stand nowhere in it") for span in hit.passage.spans]
-    view = services.pages.view(LOCAL_OWNER, document, number, width=200, claims=lost)
+    view = services.documents.pages.view(LOCAL_OWNER, document, number, width=200, claims=lost)
     assert (view.reading.extractor, view.found) == ("visual", ())

@@ -26,8 +26,8 @@ def test_the_search_lets_a_known_question_through_and_turns_another_away(open_se
     assert unknown.confidence == unknown.signals["retrieval"] < 0.4 < known.confidence
     assert unknown.nearest.quote in unknown.hits[unknown.nearest.number - 1].passage.text
     assert known.nearest is None
-    kept = services.conversations.list(LOCAL_OWNER)
-    stored = [services.conversations.get(LOCAL_OWNER, one.id).turns[0].answer for one in kept]
+    kept = services.answers.conversations.list(LOCAL_OWNER)
+    stored = [services.answers.conversations.get(LOCAL_OWNER, one.id).turns[0].answer for one in kept]
     assert unknown.signals in [answer.signals for answer in stored]
 
 
@@ -37,7 +37,7 @@ def test_a_refusal_says_that_only_some_documents_were_searched(open_services, le
     strict = LITERAL.changed("reading", **NEEDED)
     some, every = (
         stored_of(asked(services, UNKNOWN, strict, document_ids=scope)).turn.answer
-        for scope in ((added.id,), [one.id for one in services.documents.list(LOCAL_OWNER)])
+        for scope in ((added.id,), [one.id for one in services.documents.kept.list(LOCAL_OWNER)])
     )
     assert some.refused
     assert some.notes[-1] == "Only 1 of your 2 documents was searched."
@@ -71,7 +71,7 @@ def test_a_refused_question_is_perhaps_answered_anyway_in_its_place(open_service
     )  # fmt: skip
     assert again.turn.answer.outcome == "perhaps"
     assert again.turn.answer.nearest is not None
-    (kept,) = services.conversations.get(LOCAL_OWNER, refused.conversation_id).turns
+    (kept,) = services.answers.conversations.get(LOCAL_OWNER, refused.conversation_id).turns
     assert kept.id == again.turn.id
 
 

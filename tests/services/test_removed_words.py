@@ -63,15 +63,15 @@ def secret(make_pdf):
 def fill(services, owner, secret):
     """Have an owner do everything with a document that keeps some of its words; return its id."""
     (theirs,) = documents(services.documents.ingest(owner, [secret]))
-    services.finding.find(owner, SECRET)
+    services.index.finding.find(owner, SECRET)
     for settings in (BM25, HYBRID):
         built(services, settings, owner)
-    services.overviews.of(owner, theirs.id, LITERAL)
-    services.first_questions.offer(owner, theirs.id, LITERAL)
-    list(services.summaries.begin(owner, theirs.id, LITERAL).events())
-    services.collections.make(owner, f"All of the {SECRET}", [theirs.id])
+    services.answers.overviews.of(owner, theirs.id, LITERAL)
+    services.answers.suggestions.first(owner, theirs.id, LITERAL)
+    list(services.answers.overviews.summarise(owner, theirs.id, LITERAL).events())
+    services.documents.collections.make(owner, f"All of the {SECRET}", [theirs.id])
     plan = SynthesisPlan(RULES, per_document=0, per_passage=2, document_ids=(theirs.id,))
-    list(services.synthesis.make(owner, plan, LITERAL))
+    list(services.training.synthesis.make(owner, plan, LITERAL))
     return theirs.id
 
 
@@ -79,16 +79,16 @@ def talk(services, owner, tmp_path):
     """Have an owner ask, rate, evaluate and run, in their own words."""
     stored = stored_of(asked(services, QUESTION, LITERAL, owner))
     study = services.studies.create(owner, f"Study of {ASKED}", [stored.conversation_id])
-    services.invitations.invite(owner, study.id, f"Ada {ASKED}")
+    services.people.invitations.invite(owner, study.id, f"Ada {ASKED}")
     services._store.studies.sign_in(study.id, "Anna")
     services._store.studies.save_ratings([rating(study.id, stored.turn.id)])
-    services.visitors.set_preference(owner, "evaluate.questions", QUESTION)
+    services.people.owners.set_preference(owner, "evaluate.questions", QUESTION)
     rows = [{"id": "a", "question": QUESTION, "answer": SAID, "document": f"{SECRET.lower()}.pdf", "page": 1}]
     data = tmp_path / "questions.json"
     data.write_text(json.dumps(rows), encoding="utf-8")
     list(services.evaluation.evaluate_retrieval(owner, read_gold(data), {"a": LITERAL}))
-    run = services.runs.begin(owner, RunRequest("answers", data, {"b": BM25}, options={"bertscore": "no"}))
-    list(services.runs.go(owner, run.id))
+    run = services.evaluation.runs.begin(owner, RunRequest("answers", data, {"b": BM25}, options={"bertscore": "no"}))
+    list(services.evaluation.runs.go(owner, run.id))
     return run
 
 
@@ -105,7 +105,7 @@ def test_no_word_of_a_removed_document_is_left(open_services, secret):
     assert {DATABASE_FILE, FILENAME, "manifest.json"} <= {name.removesuffix("-wal").split("/")[-1] for name in there}
     assert any(name.endswith(".passages.npz") for name in there)
     services.documents.remove(LOCAL_OWNER, theirs)
-    services.collections.remove(LOCAL_OWNER, services.collections.list(LOCAL_OWNER)[0].id)
+    services.documents.collections.kept.remove(LOCAL_OWNER, services.documents.collections.kept.list(LOCAL_OWNER)[0].id)
     assert traces(services.workspace, [SECRET]) == set()
     assert not list(services.workspace.rglob(f"*{theirs}*"))
 
@@ -122,7 +122,7 @@ def test_no_word_of_a_visitor_who_went_is_left(open_services, secret, tmp_path):
             for column in [one for one in table.c if isinstance(one.type, UtcDateTime)]:
                 old = datetime.now(UTC) - timedelta(days=7)
                 connection.execute(table.update().where(column.is_not(None)).values({column.name: old}))
-    assert services.visitors.purge() == (VISITOR,)
+    assert services.purge() == (VISITOR,)
     assert traces(services.workspace) == set()
     assert list((services.workspace / "visitors").iterdir()) == []
 
@@ -132,12 +132,12 @@ def test_a_removed_run_takes_its_replies_and_data_along_but_not_those_of_another
     fill(services, LOCAL_OWNER, secret)
     first = talk(services, LOCAL_OWNER, tmp_path)
     wanted = RunRequest("answers", tmp_path / "questions.json", {"b": BM25}, options={"bertscore": "no"})
-    second = services.runs.begin(LOCAL_OWNER, wanted, anew=True)
-    list(services.runs.go(LOCAL_OWNER, second.id))
-    services.runs.remove(LOCAL_OWNER, first.id)
+    second = services.evaluation.runs.begin(LOCAL_OWNER, wanted, anew=True)
+    list(services.evaluation.runs.go(LOCAL_OWNER, second.id))
+    services.evaluation.runs.remove(LOCAL_OWNER, first.id)
     assert {one for one in traces(services.workspace, [SAID]) if one.startswith((REPLIES, "run_data"))} != set()
-    assert len(services.runs.cases(LOCAL_OWNER, second.plan).cases) == 1
-    services.runs.remove(LOCAL_OWNER, second.id)
+    assert len(services.evaluation.runs.cases(LOCAL_OWNER, second.plan).cases) == 1
+    services.evaluation.runs.remove(LOCAL_OWNER, second.id)
     assert {one for one in traces(services.workspace) if one.startswith((REPLIES, "run_data"))} == set()
 
 
@@ -145,14 +145,14 @@ def test_a_removed_run_takes_its_replies_and_data_along_but_not_those_of_another
 def test_a_log_that_somebody_reads_is_emptied_later(open_services, secret, name):
     services = open_services(BM25)
     (theirs,) = documents(services.documents.ingest(LOCAL_OWNER, [secret]))
-    services.finding.find(LOCAL_OWNER, SECRET)
+    services.index.finding.find(LOCAL_OWNER, SECRET)
     with closing(sqlite3.connect(services.workspace / name, isolation_level=None)) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM readings").fetchone()
         services.documents.remove(LOCAL_OWNER, theirs.id)
         assert traces(services.workspace, [SECRET]) != set()
         reader.execute("ROLLBACK")
-    services.housekeeping.start()
+    services.tasks.housekeeping.start()
     until(lambda: not traces(services.workspace, [SECRET]))
 
 
@@ -162,9 +162,9 @@ def test_what_a_kill_left_of_a_removed_document_goes_with_the_clock(open_service
     theirs = fill(services, LOCAL_OWNER, secret)
     built(services)
     services._store.documents.remove(LOCAL_OWNER, theirs)  # and there the program was killed
-    services._store.collections.remove(LOCAL_OWNER, services.collections.list(LOCAL_OWNER)[0].id)
+    services._store.collections.remove(LOCAL_OWNER, services.documents.collections.kept.list(LOCAL_OWNER)[0].id)
     assert any(name.endswith(".passages.npz") for name in traces(services.workspace, [SECRET]))
-    services.indexes.files.tidy()
-    services.finding.tidy()
+    services.index.files.tidy()
+    services.index.finding.tidy()
     assert traces(services.workspace, [SECRET]) == set()
     assert any(name.endswith(".passages.npz") for name in traces(services.workspace, ["granite"]))

@@ -18,7 +18,7 @@ def test_why_the_models_rewriting_was_not_used_is_kept_with_the_answer(open_serv
     stored = stored_of(asked(services, "How often was it emptied?", conversation_id=first.conversation_id))
     assert stored.turn.standalone_question == "How often was it emptied?"
     assert "lacks “often”, “emptied”" in stored.turn.answer.rewriting
-    kept = services.conversations.get(LOCAL_OWNER, stored.conversation_id).turns[-1]
+    kept = services.answers.conversations.get(LOCAL_OWNER, stored.conversation_id).turns[-1]
     assert kept.answer.rewriting == stored.turn.answer.rewriting
 
 
@@ -51,6 +51,6 @@ def test_an_evaluation_searches_follow_ups_the_same_way(open_services, tmp_path)
         for event in services.evaluation.evaluate_retrieval(LOCAL_OWNER, read_gold(file), systems)
         if isinstance(event, Evaluation)
     ]
-    rankings = services.evaluation.rankings(LOCAL_OWNER, found.id)
+    rankings = services.evaluation.kept.rankings(LOCAL_OWNER, found.id)
     assert rankings["none", "q05"].hits == rankings["concatenation", "q05"].hits
     assert rankings["none", "q06"].hits != rankings["concatenation", "q06"].hits

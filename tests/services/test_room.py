@@ -36,7 +36,7 @@ def test_four_windows_at_once_do_not_pass_the_limit(open_services, tmp_path):
     def add(paths):
         together.wait()
         try:
-            begun.append(services.jobs.begin("visitor-a", paths, keep=True, extraction=DIRECT))
+            begun.append(services.documents.jobs.begin("visitor-a", paths, keep=True, extraction=DIRECT))
         except PdfQAError as error:
             refused.append(error)
 
@@ -45,20 +45,20 @@ def test_four_windows_at_once_do_not_pass_the_limit(open_services, tmp_path):
     assert (len(begun), len(refused)) == (2, 2)
     assert "may keep 1 MB" in refused[0].what
     for batch in begun:
-        list(services.jobs.follow(batch))
-    assert sum(one.size for one in services.documents.list("visitor-a")) <= 1_000_000
+        list(batch.events())
+    assert sum(one.size for one in services.documents.kept.list("visitor-a")) <= 1_000_000
     with pytest.raises(PdfQAError, match="may keep 1 MB"):  # they are stored now, and still count
-        services.jobs.begin("visitor-a", [file_of(tmp_path, "more.pdf", 400_000)], extraction=DIRECT)
+        services.documents.jobs.begin("visitor-a", [file_of(tmp_path, "more.pdf", 400_000)], extraction=DIRECT)
 
 
 def test_what_was_refused_stays_where_it_was_and_gives_its_room_back(open_services, tmp_path):
     services = open_services(demo(visitor_mb=1), empty=True)
     big, small = file_of(tmp_path, "big.pdf", 1_200_000), file_of(tmp_path, "small.pdf", 900_000)
     with pytest.raises(PdfQAError, match="may keep"):
-        services.jobs.begin("visitor-a", [big], keep=True, extraction=DIRECT)
+        services.documents.jobs.begin("visitor-a", [big], keep=True, extraction=DIRECT)
     assert big.exists()
     assert list((services.workspace / "incoming").glob("*")) == []
-    assert len(documents(services.jobs.follow(services.jobs.begin("visitor-a", [small], extraction=DIRECT)))) == 1
+    assert len(documents(services.documents.jobs.begin("visitor-a", [small], extraction=DIRECT).events())) == 1
 
 
 def test_all_visitors_together_have_a_limit_and_one_pdf_counts_once(open_services, tmp_path):
@@ -74,7 +74,7 @@ def test_all_visitors_together_have_a_limit_and_one_pdf_counts_once(open_service
 def test_a_page_that_does_not_say_whose_it_is_leaves_nothing(open_services, letter):
     services = open_services(demo(), empty=True)
     with pytest.raises(UsageError, match="does not know whose"):
-        services.jobs.begin("", [letter], keep=True, extraction=DIRECT)
+        services.documents.jobs.begin("", [letter], keep=True, extraction=DIRECT)
     assert letter.exists()
 
 

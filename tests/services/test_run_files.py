@@ -26,4 +26,4 @@ def test_a_beir_data_set_is_run_as_a_folder_and_as_a_zip(services, tmp_path):
     for data in (folder_of(tmp_path / "tiny"), zip_of(tmp_path / "other.zip", "other/")):
         _, found = done(services, request("answers", data))
         assert by_id(found)["q1"].metrics["HR@1"] == 1.0
-    assert [run.dataset for run in services.runs.list(LOCAL_OWNER)] == ["other.zip", "tiny"]
+    assert [run.dataset for run in services.evaluation.runs.list(LOCAL_OWNER)] == ["other.zip", "tiny"]

@@ -31,14 +31,14 @@ def test_another_model_answers_the_run_alone_and_the_one_that_others_talk_to_sta
     services, shared, wanted = asked
     own = services.models.language.others["smollm2-135m"] = FakeLLM()
     own.enqueue(["Frogs."])
-    run = services.runs.begin(LOCAL_OWNER, wanted)
+    run = services.evaluation.runs.begin(LOCAL_OWNER, wanted)
     talked = []
-    for event in services.runs.go(LOCAL_OWNER, run.id):
+    for event in services.evaluation.runs.go(LOCAL_OWNER, run.id):
         if isinstance(event, Progress) and "question" in event.phase:
             (stored,) = [one for one in services.answers.ask(LOCAL_OWNER, METERS, BM25) if isinstance(one, Stored)]
             talked.append(stored.turn.answer.text)
     assert talked == [WORDS]
-    assert [one.answer for one in services.runs.predictions(LOCAL_OWNER, run.id).values()] == ["Frogs."]
+    assert [one.answer for one in services.evaluation.runs.predictions(LOCAL_OWNER, run.id).values()] == ["Frogs."]
     assert (len(own.history), len(shared.history)) == (1, 1)
     assert services.models.language.settings.model == services.models.language.named(BM25.llm).model
     assert [(one.settings.model, one.closed) for one in services.models.language.made] == [("smollm2-135m", True)]
@@ -47,10 +47,10 @@ def test_another_model_answers_the_run_alone_and_the_one_that_others_talk_to_sta
 def test_a_run_whose_model_is_not_here_fails_and_says_so(asked):
     services, _, wanted = asked
     services.models.language.others["smollm2-135m"] = None
-    run = services.runs.begin(LOCAL_OWNER, wanted)
+    run = services.evaluation.runs.begin(LOCAL_OWNER, wanted)
     with pytest.raises(ModelError, match="There is no language model"):
-        list(services.runs.go(LOCAL_OWNER, run.id))
-    assert services.runs.get(LOCAL_OWNER, run.id).state is RunState.FAILED
+        list(services.evaluation.runs.go(LOCAL_OWNER, run.id))
+    assert services.evaluation.runs.get(LOCAL_OWNER, run.id).state is RunState.FAILED
 
 
 def test_a_model_that_somebody_chooses_during_a_run_stays_and_no_answer_of_it_counts(open_services, write):
@@ -59,22 +59,22 @@ def test_a_model_that_somebody_chooses_during_a_run_stays_and_no_answer_of_it_co
     llm.enqueue(["Frogs.", "Frogs."])
     language, chosen = services.models.language, BM25.changed("llm", model="qwen2.5-coder-0.5b").llm
     wanted = request("answers", write(ROWS), systems={"model": BM25}, evidence=("none",))
-    run = services.runs.begin(LOCAL_OWNER, wanted)
+    run = services.evaluation.runs.begin(LOCAL_OWNER, wanted)
 
     def choose_meanwhile():
-        for event in services.runs.go(LOCAL_OWNER, run.id):
+        for event in services.evaluation.runs.go(LOCAL_OWNER, run.id):
             if isinstance(event, Progress) and "question" in event.phase:
                 language.settings = chosen
 
     with pytest.raises(ModelError, match="Another language model was chosen while the run went on"):
         choose_meanwhile()
     assert language.settings.model == chosen.model
-    assert services.runs.predictions(LOCAL_OWNER, run.id) == {}
-    assert services.runs.get(LOCAL_OWNER, run.id).state is RunState.FAILED
+    assert services.evaluation.runs.predictions(LOCAL_OWNER, run.id) == {}
+    assert services.evaluation.runs.get(LOCAL_OWNER, run.id).state is RunState.FAILED
     language.others[language.named(BM25.llm).model] = llm
-    list(services.runs.go(LOCAL_OWNER, run.id))
+    list(services.evaluation.runs.go(LOCAL_OWNER, run.id))
     assert language.settings.model == chosen.model
-    assert services.runs.get(LOCAL_OWNER, run.id).state is RunState.DONE
+    assert services.evaluation.runs.get(LOCAL_OWNER, run.id).state is RunState.DONE
 
 
 def folder_with(path, words):
@@ -86,7 +86,9 @@ def folder_with(path, words):
 
 def test_a_run_knows_the_models_that_it_searches_with_by_their_files(services, write, tmp_path):
     bundled = ModelFolder("", "encoder", "").model_hash
-    run = services.runs.begin(LOCAL_OWNER, request("answers", write(ROWS), systems={"a": LITERAL, "b": HYBRID}))
+    run = services.evaluation.runs.begin(
+        LOCAL_OWNER, request("answers", write(ROWS), systems={"a": LITERAL, "b": HYBRID})
+    )
     assert [system.models for system in run.plan.systems] == [(), (("encoder", bundled),)]
     one = folder_with(tmp_path / "mine", b"one")
     own = HYBRID.changed("retrieval", embedding_model=str(one), reranker="some/hub-name")

@@ -14,7 +14,7 @@ from pdfqa_core.metrics.comparison import grouped
 from pdfqa_core.services import LOCAL_OWNER, RunRequest
 from pdfqa_core.services.running import Running
 from tests.conftest import FakeLLM
-from tests.services.helpers import BM25, LITERAL
+from tests.services.helpers import BM25, LITERAL, until
 
 QUESTIONS = [
     {"id": "a", "question": "When are the meters read?", "answer": "Every 15 minutes.", "document": "harbour-heat.pdf",
@@ -36,8 +36,8 @@ def request(protocol, data, *, systems=None, **more):
 
 def done(services, wanted, **how):
     """Run to the end; return the run's id and its scores."""
-    run = services.runs.begin(LOCAL_OWNER, wanted)
-    *_, last = services.runs.go(LOCAL_OWNER, run.id, **how)
+    run = services.evaluation.runs.begin(LOCAL_OWNER, wanted)
+    *_, last = services.evaluation.runs.go(LOCAL_OWNER, run.id, **how)
     assert isinstance(last, Evaluation)
     return run.id, last
 
@@ -63,7 +63,7 @@ class DyingLLM(FakeLLM):
 
 def test_a_run_is_stored_with_answers_scores_and_all_that_decides_them(services, write):
     run_id, found = done(services, request("answers", write(QUESTIONS), seed=3))
-    run = services.runs.get(LOCAL_OWNER, run_id)
+    run = services.evaluation.runs.get(LOCAL_OWNER, run_id)
     assert (run.state, run.total, run.name) == (RunState.DONE, 3, "Answers: questions.json")
     assert run.results == found
     assert len(run.plan.data_hash) == 64
@@ -76,7 +76,7 @@ def test_a_run_is_stored_with_answers_scores_and_all_that_decides_them(services,
     assert items["a"].texts["gold_citations"] == "harbour-heat.pdf#page=2"
     assert items["a"].seconds > 0
     assert "searched_for" not in items["c"].texts
-    predictions = services.runs.predictions(LOCAL_OWNER, run_id)
+    predictions = services.evaluation.runs.predictions(LOCAL_OWNER, run_id)
     assert "intake" in predictions["literal", "c"].evidence[0].text
     assert predictions["literal", "a"].evidence[0].text
     assert {place.filename for place in predictions["literal", "a"].citations} == {"harbour-heat.pdf"}
@@ -85,47 +85,49 @@ def test_a_run_is_stored_with_answers_scores_and_all_that_decides_them(services,
 
 def test_the_same_request_goes_on_with_its_run_and_another_one_begins_a_new_one(services, write):
     data = write(QUESTIONS)
-    first = services.runs.begin(LOCAL_OWNER, request("answers", data))
-    assert services.runs.begin(LOCAL_OWNER, request("answers", data)).id == first.id
+    first = services.evaluation.runs.begin(LOCAL_OWNER, request("answers", data))
+    assert services.evaluation.runs.begin(LOCAL_OWNER, request("answers", data)).id == first.id
     others = [
         request("answers", data, seed=1), request("answers", data, limit=2), request("answers", data, profile="seed"),
         request("answers", write(QUESTIONS[:2], "other.json")),
         request("answers", data, systems={"literal": LITERAL.changed("retrieval", k=2)}),
     ]  # fmt: skip
-    ids = [services.runs.begin(LOCAL_OWNER, one).id for one in others]
+    ids = [services.evaluation.runs.begin(LOCAL_OWNER, one).id for one in others]
     assert len({first.id, *ids}) == 6
-    assert services.runs.begin(LOCAL_OWNER, request("answers", data), anew=True).id not in {first.id, *ids}
+    assert services.evaluation.runs.begin(LOCAL_OWNER, request("answers", data), anew=True).id not in {first.id, *ids}
 
 
 def test_a_stopped_run_keeps_what_is_done_and_goes_on_with_the_rest(services, write):
-    run = services.runs.begin(LOCAL_OWNER, request("answers", write(QUESTIONS)))
-    events = services.runs.go(LOCAL_OWNER, run.id)
+    run = services.evaluation.runs.begin(LOCAL_OWNER, request("answers", write(QUESTIONS)))
+    events = services.evaluation.runs.go(LOCAL_OWNER, run.id)
     for event in events:
         if "question 3" in event.phase:
-            services.runs.stop(run.id)
+            services.evaluation.runs.stop(run.id)
             break
     with pytest.raises(StoppedError, match="Stopped after 2 of 3 answers"):
         list(events)
-    assert services.runs.list(LOCAL_OWNER)[0].state is RunState.STOPPED
-    before = services.runs.predictions(LOCAL_OWNER, run.id)
+    assert services.evaluation.runs.list(LOCAL_OWNER)[0].state is RunState.STOPPED
+    before = services.evaluation.runs.predictions(LOCAL_OWNER, run.id)
     assert list(before) == [("literal", "a"), ("literal", "b")]
-    asked = [event.phase for event in services.runs.go(LOCAL_OWNER, run.id) if not isinstance(event, Evaluation)]
+    asked = [
+        event.phase for event in services.evaluation.runs.go(LOCAL_OWNER, run.id) if not isinstance(event, Evaluation)
+    ]
     assert [phase for phase in asked if "question" in phase] == ["literal: question 3"]
-    after = services.runs.predictions(LOCAL_OWNER, run.id)
+    after = services.evaluation.runs.predictions(LOCAL_OWNER, run.id)
     assert {key: after[key] for key in before} == before
     whole, other = done(services, request("answers", write(QUESTIONS), name="again"))
-    assert (whole, services.runs.get(LOCAL_OWNER, run.id).results.systems) == (run.id, other.systems)
+    assert (whole, services.evaluation.runs.get(LOCAL_OWNER, run.id).results.systems) == (run.id, other.systems)
 
 
 def test_a_run_that_is_left_without_being_stopped_counts_as_stopped(services, write):
-    run = services.runs.begin(LOCAL_OWNER, request("answers", write(QUESTIONS)))
-    events = services.runs.go(LOCAL_OWNER, run.id)
+    run = services.evaluation.runs.begin(LOCAL_OWNER, request("answers", write(QUESTIONS)))
+    events = services.evaluation.runs.go(LOCAL_OWNER, run.id)
     next(event for event in events if "question 2" in event.phase)
-    assert services.runs.list(LOCAL_OWNER)[0].state is RunState.RUNNING
+    assert services.evaluation.runs.list(LOCAL_OWNER)[0].state is RunState.RUNNING
     events.close()
-    assert services.runs.list(LOCAL_OWNER)[0].state is RunState.STOPPED
-    services.runs._store.set_state(run.id, RunState.RUNNING)  # as a killed program leaves it
-    assert services.runs.list(LOCAL_OWNER)[0].state is RunState.STOPPED
+    assert services.evaluation.runs.list(LOCAL_OWNER)[0].state is RunState.STOPPED
+    services.evaluation.runs._store.set_state(run.id, RunState.RUNNING)  # as a killed program leaves it
+    assert services.evaluation.runs.list(LOCAL_OWNER)[0].state is RunState.STOPPED
 
 
 def test_a_model_that_dies_keeps_what_was_answered_and_the_run_goes_on(open_services, write):
@@ -133,17 +135,17 @@ def test_a_model_that_dies_keeps_what_was_answered_and_the_run_goes_on(open_serv
     services = open_services(BM25, llm)
     rows = [{"question": f"What is number {n}?", "answer": "frogs"} for n in range(5)]
     wanted = request("answers", write(rows), systems={"model": BM25}, evidence=("none",))
-    run = services.runs.begin(LOCAL_OWNER, wanted)
+    run = services.evaluation.runs.begin(LOCAL_OWNER, wanted)
     with pytest.raises(ModelError, match="died"):
-        list(services.runs.go(LOCAL_OWNER, run.id))
-    kept = services.runs.get(LOCAL_OWNER, run.id)
+        list(services.evaluation.runs.go(LOCAL_OWNER, run.id))
+    kept = services.evaluation.runs.get(LOCAL_OWNER, run.id)
     assert (kept.state, kept.error) == (RunState.FAILED, "The model died. Start it again.")
-    assert [item for _, item in services.runs.predictions(LOCAL_OWNER, run.id)] == ["1"]
+    assert [item for _, item in services.evaluation.runs.predictions(LOCAL_OWNER, run.id)] == ["1"]
     llm.left = 9
-    list(services.runs.go(LOCAL_OWNER, run.id))
-    assert len(services.runs.predictions(LOCAL_OWNER, run.id)) == 5
+    list(services.evaluation.runs.go(LOCAL_OWNER, run.id))
+    assert len(services.evaluation.runs.predictions(LOCAL_OWNER, run.id)) == 5
     assert llm.asked == 5
-    assert services.runs.get(LOCAL_OWNER, run.id).state is RunState.DONE
+    assert services.evaluation.runs.get(LOCAL_OWNER, run.id).state is RunState.DONE
 
 
 def test_what_fails_alone_is_counted_and_asked_again_on_demand(open_services, write):
@@ -152,16 +154,18 @@ def test_what_fails_alone_is_counted_and_asked_again_on_demand(open_services, wr
     llm.enqueue(["Frogs."])
     rows = [{"question": "What? " * 2100, "answer": "x"}, {"question": "What do storks eat?", "answer": "Frogs."}]
     wanted = request("answers", write(rows), systems={"model": BM25}, evidence=("search", "none"))
-    run = services.runs.begin(LOCAL_OWNER, wanted)
+    run = services.evaluation.runs.begin(LOCAL_OWNER, wanted)
     llm.enqueue(["Frogs."] * 9)
-    *_, found = services.runs.go(LOCAL_OWNER, run.id)
-    failed = [key for key, one in services.runs.predictions(LOCAL_OWNER, run.id).items() if one.failed]
+    *_, found = services.evaluation.runs.go(LOCAL_OWNER, run.id)
+    failed = [key for key, one in services.evaluation.runs.predictions(LOCAL_OWNER, run.id).items() if one.failed]
     assert failed == [("model · search", "1")]
     assert by_id(found)["1"].metrics["answer_f1"] is None
     assert "2,100 words" in by_id(found)["1"].texts["error"]
     assert any("1 of 4 answers failed" in note for note in found.notes)
-    assert services.runs.list(LOCAL_OWNER)[0].failed == 1
-    phases = [e.phase for e in services.runs.go(LOCAL_OWNER, run.id, retry=True) if not isinstance(e, Evaluation)]
+    assert services.evaluation.runs.list(LOCAL_OWNER)[0].failed == 1
+    phases = [
+        e.phase for e in services.evaluation.runs.go(LOCAL_OWNER, run.id, retry=True) if not isinstance(e, Evaluation)
+    ]
     assert [one for one in phases if "question" in one] == ["model · search: question 1"]
 
 
@@ -176,8 +180,8 @@ def test_the_same_prompt_is_answered_once(open_services, write):
     assert [item.metrics["answer_em"] for item in found.systems[0].items] == [1.0, 1.0]
     assert found.systems[0].items[1].seconds is None
     assert any("remembered" in note for note in found.notes)
-    again = services.runs.begin(LOCAL_OWNER, wanted, anew=True)
-    *_, other = services.runs.go(LOCAL_OWNER, again.id)
+    again = services.evaluation.runs.begin(LOCAL_OWNER, wanted, anew=True)
+    *_, other = services.evaluation.runs.go(LOCAL_OWNER, again.id)
     assert (again.id != run_id, len(llm.history)) == (True, 1)
     assert [i.texts["prediction"] for i in other.systems[0].items] == ["Frogs.", "Frogs."]
 
@@ -207,7 +211,7 @@ class WordLengths:
 def test_conversations_go_on_with_gold_or_own_answers(open_services, write):
     llm = FakeLLM()
     services = open_services(BM25, llm)
-    services.runs._embedder = WordLengths
+    services.evaluation.runs._embedder = WordLengths
     llm.enqueue(["At noon.", "A robot.", "A boat.", "A fish."])
     wanted = RunRequest(
         "conversations", write(QUESTIONS), {"model": BM25}, evidence=("none",), histories=("gold", "predicted")
@@ -260,22 +264,21 @@ def test_recorded_answers_are_scored_without_a_system(open_services, write):
 def test_a_wrong_request_is_refused_before_anything_is_stored(services, write, wanted, message):
     more = {"systems": {"literal": LITERAL}} | wanted
     with pytest.raises(UsageError, match=message):
-        services.runs.begin(LOCAL_OWNER, RunRequest("answers", write(QUESTIONS), **more))
-    assert services.runs.list(LOCAL_OWNER) == ()
+        services.evaluation.runs.begin(LOCAL_OWNER, RunRequest("answers", write(QUESTIONS), **more))
+    assert services.evaluation.runs.list(LOCAL_OWNER) == ()
 
 
 def test_a_run_goes_on_in_a_thread_of_its_own(services, write):
-    run = services.runs.begin(LOCAL_OWNER, request("answers", write(QUESTIONS)))
-    services.running.start(LOCAL_OWNER, run.id)
+    run = services.evaluation.runs.begin(LOCAL_OWNER, request("answers", write(QUESTIONS)))
+    services.evaluation.running.start(LOCAL_OWNER, run.id)
     with pytest.raises(PdfQAError, match="Another run is under way"):
-        services.running.start(LOCAL_OWNER, run.id)
-    assert services.running.of(LOCAL_OWNER)[0] == run.id
-    assert services.running.of("visitor") == ("", None)
-    services.running._thread.join(60)
-    assert services.running.of(LOCAL_OWNER) == ("", None)
-    assert services.runs.get(LOCAL_OWNER, run.id).state is RunState.DONE
-    assert services.running.said(run.id) == ""
-    demo = Running(services.runs, services.workers, demo=True)
+        services.evaluation.running.start(LOCAL_OWNER, run.id)
+    assert services.evaluation.running.of(LOCAL_OWNER)[0] == run.id
+    assert services.evaluation.running.of("visitor") == ("", None)
+    until(lambda: services.evaluation.running.of(LOCAL_OWNER) == ("", None))
+    assert services.evaluation.runs.get(LOCAL_OWNER, run.id).state is RunState.DONE
+    assert services.evaluation.running.said(run.id) == ""
+    demo = Running(services.evaluation.runs, services.tasks, demo=True)
     with pytest.raises(PdfQAError, match="Visitors of a demo"):
         demo.begin("visitor", request("answers", write(SQUAD)))
 
@@ -283,12 +286,14 @@ def test_a_run_goes_on_in_a_thread_of_its_own(services, write):
 def test_systems_that_do_not_search_are_not_run_for_every_way_to_search(services, write):
     both = {f"{name} · windows 120/60": LITERAL.changed("retrieval", retriever=name) for name in ("bm25", "dense")}
     wanted = request("answers", write(SQUAD), systems=both, evidence=("given", "search"))
-    plan = services.runs.begin(LOCAL_OWNER, wanted).plan
+    plan = services.evaluation.runs.begin(LOCAL_OWNER, wanted).plan
     assert [system.name for system in plan.systems] == [
         "given passages", "bm25 · windows 120/60 · search", "dense · windows 120/60 · search",
     ]  # fmt: skip
     alone = request("answers", write(SQUAD), systems={"bm25 · windows 120/60": LITERAL}, evidence=("given",))
-    assert [(one.name, one.model) for one in services.runs.begin(LOCAL_OWNER, alone).plan.systems] == [("quotes", "")]
+    assert [(one.name, one.model) for one in services.evaluation.runs.begin(LOCAL_OWNER, alone).plan.systems] == [
+        ("quotes", "")
+    ]
     closed = request("answers", write(SQUAD), systems={"bm25 · windows 120/60": LITERAL}, evidence=("none",))
-    (system,) = services.runs.begin(LOCAL_OWNER, closed).plan.systems
+    (system,) = services.evaluation.runs.begin(LOCAL_OWNER, closed).plan.systems
     assert system.name == system.model != ""

@@ -36,7 +36,7 @@ def server():
 def opened(tmp_path, server, database_in_environment):
     """Services of this program, which takes up at once what another one leaves."""
     with opened_with(tmp_path / "workspace", server.settings) as services:
-        services.workers.every = 0.2
+        services.tasks.workers.every = 0.2
         yield services
 
 
@@ -47,7 +47,7 @@ def running_elsewhere(services, server, data):
     other = subprocess.Popen([*program, server.settings.model_dump_json()], cwd=ROOT, stdout=subprocess.PIPE)
     try:
         run_id = other.stdout.readline().decode().strip()
-        until(lambda: len(services.runs.predictions(LOCAL_OWNER, run_id)) >= 2)
+        until(lambda: len(services.evaluation.runs.predictions(LOCAL_OWNER, run_id)) >= 2)
         yield other, run_id
     finally:
         other.kill()
@@ -65,18 +65,18 @@ def stored(services):
 
 @pytest.mark.both_databases
 def test_a_killed_run_is_finished_by_the_other_program_and_no_answer_is_lost_or_made_twice(opened, server, write):
-    opened.workers.take_up()
+    opened.tasks.workers.take_up()
     with running_elsewhere(opened, server, write(ROWS)) as (other, run_id):
-        opened.workers.take_up()  # the other program lives, so nothing is taken from it
-        assert opened.running.of(LOCAL_OWNER) == ("", None)
+        opened.tasks.workers.take_up()  # the other program lives, so nothing is taken from it
+        assert opened.evaluation.running.of(LOCAL_OWNER) == ("", None)
         with pytest.raises(PdfQAError, match="under way already"):
-            opened.running.start(LOCAL_OWNER, run_id)
+            opened.evaluation.running.start(LOCAL_OWNER, run_id)
         other.send_signal(signal.SIGKILL)
         assert other.wait() == -signal.SIGKILL
         server.seconds = 0.0
         before = stored(opened)
         assert 2 <= len(before) < len(ROWS)
-        until(lambda: opened.runs.get(LOCAL_OWNER, run_id).state is RunState.DONE)
+        until(lambda: opened.evaluation.runs.get(LOCAL_OWNER, run_id).state is RunState.DONE)
     after = stored(opened)
     assert set(after) == {row["id"] for row in ROWS}
     assert after.items() >= before.items()  # not stored again
@@ -85,26 +85,29 @@ def test_a_killed_run_is_finished_by_the_other_program_and_no_answer_is_lost_or_
     assert sum(asked) <= len(ASKED) + 1  # the one that was being answered may be asked again
     assert all(asked[int(item)] == 1 for item in before)
     until(lambda: Work(opened._store.database).claim([WORK], "anybody") is None)
-    results = opened.runs.get(LOCAL_OWNER, run_id).results
+    results = opened.evaluation.runs.get(LOCAL_OWNER, run_id).results
     assert [item.id for item in results.systems[0].items] == [row["id"] for row in ROWS]
-    assert all(one.answer.startswith("It is number") for one in opened.runs.predictions(LOCAL_OWNER, run_id).values())
+    assert all(
+        one.answer.startswith("It is number")
+        for one in opened.evaluation.runs.predictions(LOCAL_OWNER, run_id).values()
+    )
 
 
 def test_a_run_is_stopped_from_the_other_program_and_taken_up_by_neither(opened, server, write):
     with opened_with(opened.workspace, server.settings) as other:
-        other.workers.name, other.workers.every = "elsewhere/1/0", 0.2
+        other.tasks.workers.name, other.tasks.workers.every = "elsewhere/1/0", 0.2
         wanted = RunRequest("answers", write(ROWS), {"served": server.settings}, ("none",), options={"bertscore": "no"})
-        run_id = other.running.begin(LOCAL_OWNER, wanted).id
-        until(lambda: len(opened.runs.predictions(LOCAL_OWNER, run_id)) >= 2)
-        opened.running.stop(LOCAL_OWNER)
-        until(lambda: not other.running.of(LOCAL_OWNER)[0])
-        assert other.running.said(run_id).startswith("Stopped after ")
+        run_id = other.evaluation.running.begin(LOCAL_OWNER, wanted).id
+        until(lambda: len(opened.evaluation.runs.predictions(LOCAL_OWNER, run_id)) >= 2)
+        opened.evaluation.running.stop(LOCAL_OWNER)
+        until(lambda: not other.evaluation.running.of(LOCAL_OWNER)[0])
+        assert other.evaluation.running.said(run_id).startswith("Stopped after ")
         server.seconds = 0.0
-    done = len(opened.runs.predictions(LOCAL_OWNER, run_id))
+    done = len(opened.evaluation.runs.predictions(LOCAL_OWNER, run_id))
     assert 2 <= done < len(ROWS)
-    opened.workers.take_up()
-    assert opened.running.of(LOCAL_OWNER) == ("", None)
-    assert opened.runs.get(LOCAL_OWNER, run_id).state is RunState.STOPPED
-    opened.running.start(LOCAL_OWNER, run_id)
-    until(lambda: opened.runs.get(LOCAL_OWNER, run_id).state is RunState.DONE)
-    assert len(opened.runs.predictions(LOCAL_OWNER, run_id)) == len(ROWS)
+    opened.tasks.workers.take_up()
+    assert opened.evaluation.running.of(LOCAL_OWNER) == ("", None)
+    assert opened.evaluation.runs.get(LOCAL_OWNER, run_id).state is RunState.STOPPED
+    opened.evaluation.running.start(LOCAL_OWNER, run_id)
+    until(lambda: opened.evaluation.runs.get(LOCAL_OWNER, run_id).state is RunState.DONE)
+    assert len(opened.evaluation.runs.predictions(LOCAL_OWNER, run_id)) == len(ROWS)

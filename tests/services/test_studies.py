@@ -14,6 +14,7 @@ from pdfqa_core.services.studies import StudyService
 from pdfqa_core.storage import Store
 from pdfqa_core.study_types import AppliesTo, Criterion
 from pdfqa_core.ui.annotate_view import form_html
+from tests.services.helpers import studies_of
 from tests.storage.conftest import rating_history, turn
 
 STYLE = Criterion(
@@ -33,7 +34,7 @@ def study_of(store: Store, *turn_ids: str, passages: int = 2) -> str:
     for turn_id in turn_ids:
         asked = turn(turn_id, *(f"passage {n}" for n in range(passages)))
         store.conversations.append_turn("me", conversation.id, asked)
-    return StudyService(store.studies, store.conversations).create("me", "Pilot", [conversation.id]).id
+    return studies_of(store).create("me", "Pilot", [conversation.id]).id
 
 
 def rate(studies: StudyService, study_id: str, name: str, *turn_ids: str, choose: int = 0) -> None:
@@ -112,7 +113,7 @@ def test_the_comment_is_kept_with_the_rating_of_the_answer(store: Store, studies
 
 
 def test_a_new_criterion_is_rated_compared_and_exported(store: Store) -> None:
-    studies = StudyService(store.studies, store.conversations, (*CRITERIA, STYLE))
+    studies = studies_of(store, (*CRITERIA, STYLE))
     study_id = study_of(store, "t1", "t2")
     rate(studies, study_id, "Ada", "t1", "t2")
     studies.save("me", study_id, "Ada", "t2", {("t2", "style"): "2"})

@@ -16,9 +16,9 @@ from pdfqa_core.exports.studies import CONTENT
 from pdfqa_core.protocols.rating_tables import Columns
 from pdfqa_core.services.studies import StudyService
 from pdfqa_core.services.study_files import StudyFiles
-from pdfqa_core.services.study_reports import StudyReports
 from pdfqa_core.storage import Store
 from pdfqa_core.study_types import Skip
+from tests.services.helpers import studies_of
 from tests.services.test_study_reports import ADA, BEN, adjudicate, both_rated, rate, two_talks
 from tests.storage.conftest import NOW
 
@@ -30,8 +30,8 @@ def elsewhere(tmp_path: Path) -> Iterator[Store]:
 
 
 def services(store: Store) -> tuple[StudyService, StudyFiles]:
-    studies = StudyService(store.studies, store.conversations)
-    return studies, StudyFiles(store.studies, studies)
+    studies = studies_of(store)
+    return studies, studies.files
 
 
 def rated(store: Store) -> str:
@@ -58,7 +58,7 @@ def test_a_study_is_the_same_elsewhere(store: Store, elsewhere: Store) -> None:
     assert replace(there, study=replace(there.study, owner="me")) == here
     assert (len(here.revisions), len(here.skips)) == (1, 1)
     assert other_files.file("you", study_id, None).data == packed.data
-    assert StudyReports(others).results("you", study_id, "") == StudyReports(studies).results("me", study_id, "")
+    assert others.reports.results("you", study_id, "") == studies.reports.results("me", study_id, "")
     assert others.file("you", study_id, "jsonl", None).data == studies.file("me", study_id, "jsonl", None).data
     assert others.next("you", study_id, "Ada") == ""
     assert others.item("you", study_id, "Ben", "a1").comment == "=why, “naïve”?"
@@ -179,11 +179,11 @@ def test_judged_answers_become_a_study(store: Store) -> None:
     assert [(one.conversation_title, one.turn.number, one.turn.question) for one in turns] == [
         ("q1", 1, "Where is it?"), ("q1", 2, "And how big?"), ("q2", 1, "Who built it?"),
     ]  # fmt: skip
-    (found,) = StudyReports(studies).agreement("me", study.id, None)
+    (found,) = studies.reports.agreement("me", study.id, None)
     pair = found.all.pairs[0]
     assert (pair.criterion, pair.annotators, pair.n, pair.agreement) == ("answer", ("Ada", "Ben"), 2, 0.5)
     with pytest.raises(UsageError, match="once two people or more"):  # Ben has not judged everything
-        StudyReports(studies).results("me", study.id, "")
+        studies.reports.results("me", study.id, "")
     with pytest.raises(UsageError, match="row 2, column 'Ada': 'Yes' is no value of answer") as raised:
         files.of_table("me", JUDGED.encode(), "Other", replace(columns, values={}))
     assert "--values" in raised.value.hint
@@ -194,7 +194,7 @@ def test_criteria_of_others_are_compared_too(store: Store) -> None:
     studies, files = services(store)
     table = b"question,answer,tone: Ada,tone: Ben\nQ1,A1,4,4\nQ2,A2,2,3\nQ3,A3,1,1\n"
     study = files.of_table("me", table, "Tones", Columns())
-    (found,) = StudyReports(studies).agreement("me", study.id, None)
+    (found,) = studies.reports.agreement("me", study.id, None)
     assert (found.all.criterion, found.all.labels) == ("tone", ("1", "2", "3", "4"))
     assert [one.weights for one in found.all.pairs[0].weighted] == ["linear", "quadratic"]
 
@@ -203,7 +203,7 @@ def test_missing_values_are_no_ratings(store: Store) -> None:
     studies, files = services(store)
     table = b"question;answer;tone: Ada;tone: Ben\nQ1;A1;4;4,0\nQ2;A2;2;NA\nQ3;A3;2,5;2.50\nQ4;A4;-;1\n"
     study = files.of_table("me", table, "Tones", Columns())
-    (found,) = StudyReports(studies).agreement("me", study.id, None)
+    (found,) = studies.reports.agreement("me", study.id, None)
     assert (found.all.labels, found.all.pairs[0].n, found.all.pairs[0].agreement) == (("1", "2", "2.5", "4"), 2, 1)
     study_id = two_talks(store, studies)
     said = b"item,answer: Ada,answer: Ben\na1,1.0,NA\na2,N/A,0\n"

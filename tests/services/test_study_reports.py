@@ -17,7 +17,7 @@ from tests.storage.conftest import NOW, turn
 
 @pytest.fixture
 def reports(studies: StudyService) -> StudyReports:
-    return StudyReports(studies)
+    return studies.reports
 
 
 def two_talks(store: Store, studies: StudyService, turns: int = 2, owner: str = "me") -> str:

@@ -32,11 +32,11 @@ class Asking(FakeLLM):
 
 
 def run(services, plan, settings=BM25):
-    return list(services.synthesis.make(LOCAL_OWNER, plan, settings))
+    return list(services.training.synthesis.make(LOCAL_OWNER, plan, settings))
 
 
 def questions(services, *outcomes):
-    return services.synthesis.list(LOCAL_OWNER, outcomes or tuple(Outcome))
+    return services.training.synthesis.kept.list(LOCAL_OWNER, outcomes or tuple(Outcome))
 
 
 def test_questions_are_made_of_drawn_passages_and_kept(open_services):
@@ -64,7 +64,7 @@ def test_what_is_dropped_is_kept_with_its_reason(open_services):
 
 def test_a_run_that_was_stopped_goes_on_and_a_larger_one_adds(open_services):
     services = open_services(BM25, Asking())
-    making = services.synthesis.make(LOCAL_OWNER, TWO, BM25, task="making")
+    making = services.training.synthesis.make(LOCAL_OWNER, TWO, BM25, task="making")
     while not isinstance(next(making), Made):
         pass
     services.tasks.stop("making")

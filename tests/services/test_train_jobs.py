@@ -12,8 +12,7 @@ from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.models import ModelFiles
 from pdfqa_core.services import LOCAL_OWNER, Outcome, Services
 from pdfqa_core.services.synthesis import SynthesisPlan
-from pdfqa_core.services.train_jobs import Work
-from pdfqa_core.services.training import TrainingPlan
+from pdfqa_core.services.training import TrainingPlan, Work
 from pdfqa_core.synthesis import RULES
 from pdfqa_core.training import BI_ENCODER, TrainingSettings
 from tests.retrieval.tiny_models import sentence_transformer
@@ -38,12 +37,12 @@ def prepared(read_workspace, tmp_path_factory):
     """A workspace with accepted questions that were made in the background."""
     folder = shutil.copytree(read_workspace, tmp_path_factory.mktemp("prepared") / "workspace")
     with Services.open(folder, SPLIT, FakeModels()) as found:
-        found.train_jobs.make(LOCAL_OWNER, MAKING, SPLIT)
+        found.training.jobs.make(LOCAL_OWNER, MAKING, SPLIT)
         job = ended(found)
         assert (job.work, job.error) == (Work.MAKING, "")
         assert dict(job.made) == dict(job.result.outcomes)
-        for one in found.synthesis.list(LOCAL_OWNER, [Outcome.NEW]):
-            found.synthesis.decide(LOCAL_OWNER, one.id, Outcome.ACCEPTED)
+        for one in found.training.synthesis.kept.list(LOCAL_OWNER, [Outcome.NEW]):
+            found.training.synthesis.kept.decide(LOCAL_OWNER, one.id, Outcome.ACCEPTED)
     return folder
 
 
@@ -66,7 +65,7 @@ def plan(base):
 
 
 def of(services):
-    job = services.train_jobs.of(LOCAL_OWNER)
+    job = services.training.jobs.of(LOCAL_OWNER)
     assert job is not None
     return job
 
@@ -78,25 +77,25 @@ def ended(services):
 
 
 def test_what_training_takes_is_told_and_a_model_comes_of_it(services, plan):
-    services.train_jobs.estimate(LOCAL_OWNER, plan, SPLIT)
+    services.training.jobs.estimate(LOCAL_OWNER, plan, SPLIT)
     job = ended(services)
     assert (job.work, job.error, job.losses) == (Work.ESTIMATING, "", ())
     assert job.prepared.estimate.seconds > 0
-    services.train_jobs.train(LOCAL_OWNER, plan, SPLIT)
+    services.training.jobs.train(LOCAL_OWNER, plan, SPLIT)
     with pytest.raises(PdfQAError, match="under way already"):
-        services.train_jobs.make(LOCAL_OWNER, MAKING, SPLIT)
-    assert services.train_jobs.of("somebody else") is None
-    services.train_jobs.stop("somebody else")
+        services.training.jobs.make(LOCAL_OWNER, MAKING, SPLIT)
+    assert services.training.jobs.of("somebody else") is None
+    services.training.jobs.stop("somebody else")
     job = ended(services)
     assert (job.model, job.error, len(job.losses), len(job.rounds)) == ("mine", "", 6, 2)
     assert services.training.unfinished(LOCAL_OWNER) == ()
-    services.train_jobs.train(LOCAL_OWNER, plan, SPLIT)
+    services.training.jobs.train(LOCAL_OWNER, plan, SPLIT)
     assert "a model called mine already" in ended(services).error
 
 
 def test_a_stopped_training_is_gone_on_with_after_a_new_start_as_if_it_had_not_been(services, plan, open_prepared):
     long = replace(plan, name="long", settings=replace(SHORT, steps=3000, evaluate_every=3000))
-    services.train_jobs.train(LOCAL_OWNER, long, SPLIT)
+    services.training.jobs.train(LOCAL_OWNER, long, SPLIT)
     until(lambda: len(of(services).losses) > 2)
     services.close()  # as the end of the program does
     assert of(services).stopped
@@ -107,13 +106,13 @@ def test_a_stopped_training_is_gone_on_with_after_a_new_start_as_if_it_had_not_b
     assert found.settings.fingerprint() == SPLIT.fingerprint()
     assert again.training.unfinished("somebody else") == ()
     with pytest.raises(UsageError, match="no stopped training"):
-        again.train_jobs.resume("somebody else", "long")
-    again.train_jobs.resume(LOCAL_OWNER, "long")
+        again.training.jobs.resume("somebody else", "long")
+    again.training.jobs.resume(LOCAL_OWNER, "long")
     before = len(found.state.losses)
     until(lambda: len(of(again).losses) > before)
     assert of(again).losses[:before] == found.state.losses
     assert len({place[:2] for place in of(again).losses}) == len(of(again).losses)
-    again.train_jobs.stop(LOCAL_OWNER)
+    again.training.jobs.stop(LOCAL_OWNER)
     assert ended(again).stopped
     again.training.discard(LOCAL_OWNER, "long")
     assert again.training.unfinished(LOCAL_OWNER) == ()
@@ -133,28 +132,28 @@ def test_a_full_disk_keeps_the_last_good_checkpoint(services, plan, monkeypatch)
 
     real = safetensors.torch.save_file
     monkeypatch.setattr(safetensors.torch, "save_file", save)
-    services.train_jobs.train(LOCAL_OWNER, plan, SPLIT)
+    services.training.jobs.train(LOCAL_OWNER, plan, SPLIT)
     job = ended(services)
     assert "The disk is full" in job.error
     assert "last good checkpoint is kept" in job.hint
     folder = services.workspace / "training" / "mine"
     assert sorted(path.name for path in folder.iterdir()) == ["checkpoint.safetensors", "plan.json"]
     monkeypatch.setattr(safetensors.torch, "save_file", real)
-    services.train_jobs.resume(LOCAL_OWNER, "mine")
+    services.training.jobs.resume(LOCAL_OWNER, "mine")
     assert ended(services).model == "mine"
 
 
 def test_visitors_of_a_demo_neither_make_questions_nor_train(open_services, plan):
     services = open_services(SPLIT.changed("server", demo=True))
     with pytest.raises(PdfQAError, match="Visitors of a demo"):
-        services.train_jobs.make(LOCAL_OWNER, MAKING, SPLIT)
+        services.training.jobs.make(LOCAL_OWNER, MAKING, SPLIT)
     with pytest.raises(PdfQAError, match="Visitors of a demo"):
-        services.train_jobs.train(LOCAL_OWNER, plan, SPLIT)
-    assert services.train_jobs.of(LOCAL_OWNER) is None
+        services.training.jobs.train(LOCAL_OWNER, plan, SPLIT)
+    assert services.training.jobs.of(LOCAL_OWNER) is None
 
 
 def test_a_plan_that_cannot_be_carried_out_is_refused_at_once(services, plan):
     with pytest.raises(UsageError, match="needs a teacher"):
-        services.train_jobs.train(LOCAL_OWNER, replace(plan, settings=replace(SHORT, distil=0.5)), SPLIT)
+        services.training.jobs.train(LOCAL_OWNER, replace(plan, settings=replace(SHORT, distil=0.5)), SPLIT)
     with pytest.raises(UsageError, match="cannot be made"):
-        services.train_jobs.make(LOCAL_OWNER, replace(MAKING, per_passage=0), SPLIT)
+        services.training.jobs.make(LOCAL_OWNER, replace(MAKING, per_passage=0), SPLIT)

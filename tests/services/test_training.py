@@ -46,9 +46,11 @@ def prepared(read_workspace, tmp_path_factory, bases):
     folder = tmp_path_factory.mktemp("prepared")
     shutil.copytree(read_workspace, folder / "workspace")
     with opened_in(folder) as found:
-        list(found.synthesis.make(LOCAL_OWNER, SynthesisPlan(kind=RULES, per_document=0, per_passage=2), SPLIT))
-        for one in found.synthesis.list(LOCAL_OWNER, [Outcome.NEW]):
-            found.synthesis.decide(LOCAL_OWNER, one.id, Outcome.ACCEPTED)
+        list(
+            found.training.synthesis.make(LOCAL_OWNER, SynthesisPlan(kind=RULES, per_document=0, per_passage=2), SPLIT)
+        )
+        for one in found.training.synthesis.kept.list(LOCAL_OWNER, [Outcome.NEW]):
+            found.training.synthesis.kept.decide(LOCAL_OWNER, one.id, Outcome.ACCEPTED)
         late = TrainingPlan(LATE_INTERACTION, "learnt", bases[LATE_INTERACTION], SHORT, device="cpu")
         train(found, late)
     return folder
@@ -99,13 +101,13 @@ def losses(events):
 def test_a_model_comes_of_it_that_retrieves(services, plan, folder, kind, monkeypatch):
     monkeypatch.setattr(onnx_graph, "made_with", lambda: "")  # torch computes: graphs have tests of their own
     assert isinstance(train(services, plan(kind, name="mine"), only_prepare=True)[-1], Prepared)
-    assert services.training.list() == ()
+    assert services.models.files.encoders.trained() == ()
     events = train(services, plan(kind, name="mine"))
     prepared = next(event for event in events if isinstance(event, Prepared))
     assert prepared.estimate.seconds > 0 < prepared.estimate.memory
     assert "about one document" in prepared.notes[0]
     model = events[-1]
-    assert services.training.list() == (model,)
+    assert services.models.files.encoders.trained() == (model,)
     record = model.record
     assert (record.examples, record.held_out) == (prepared.questions, prepared.held_out)
     assert record.settings.precision == ("bf16" if has_bf16(device("cpu")) else "fp32")
@@ -127,7 +129,7 @@ def test_a_model_comes_of_it_that_retrieves(services, plan, folder, kind, monkey
         with pytest.raises(ModelError, match="Name it as late_model"):
             real.encoder("mine")
     assert encoders.remove("mine")
-    assert services.training.list() == ()
+    assert services.models.files.encoders.trained() == ()
 
 
 def test_a_run_that_was_stopped_goes_on_with_the_same_curve(services, plan):
@@ -141,7 +143,7 @@ def test_a_run_that_was_stopped_goes_on_with_the_same_curve(services, plan):
     with pytest.raises(UsageError, match="begun with other questions"):
         train(services, plan(name="parts", k=7))
     assert losses(first) + losses(train(services, plan(name="parts"))) == whole
-    assert [model.name for model in services.training.list()] == ["parts", "whole"]
+    assert [model.name for model in services.models.files.encoders.trained()] == ["parts", "whole"]
     with pytest.raises(UsageError, match="model called parts already"):
         train(services, plan(name="parts"))
 
@@ -167,7 +169,7 @@ def test_without_accepted_questions_it_is_said_what_to_do(open_services, plan):
     services = open_services(SPLIT)
     with pytest.raises(PdfQAError, match="no accepted question to train with\\. Make some"):
         train(services, plan())
-    list(services.synthesis.make(LOCAL_OWNER, SynthesisPlan(kind=RULES, per_document=0), SPLIT))
+    list(services.training.synthesis.make(LOCAL_OWNER, SynthesisPlan(kind=RULES, per_document=0), SPLIT))
     with pytest.raises(PdfQAError, match="wait to be looked at"):
         train(services, plan())
 
@@ -189,7 +191,7 @@ def test_what_cannot_be_done_is_told(services, plan):
 
 def questions_in(services, tmp_path):
     """Write rows of the questions that were trained on, and of those of people; return the rows and both files."""
-    data, _ = services.synthesis.questions_file(LOCAL_OWNER, [Outcome.ACCEPTED])
+    data, _ = services.training.synthesis.questions_file(LOCAL_OWNER, [Outcome.ACCEPTED])
     rows = [{**row, "answers": [row["quote"][:40]]} for row in map(json.loads, data.splitlines())]
     made, people = tmp_path / "made.jsonl", tmp_path / "people.jsonl"
     made.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")

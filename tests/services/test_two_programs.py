@@ -26,8 +26,8 @@ NAMES = ["one.pdf", "two.pdf", "three.pdf", "four.pdf"]
 @pytest.mark.skipif(os.name == "nt", reason="SIGKILL is a Unix signal")
 def test_what_a_killed_program_was_reading_is_read_by_the_other_one(open_services, make_pdf, tmp_path):
     services = open_services(empty=True)
-    services.workers.every = 0.2
-    services.jobs.resume()
+    services.tasks.workers.every = 0.2
+    services.documents.jobs.resume()
     files = [str(make_pdf([f"The page of {name}."], name=name)) for name in NAMES]
     program = [sys.executable, "-m", "tests.services.worker_program", str(services.workspace), *files]
     other = subprocess.Popen(program, cwd=ROOT, stdout=subprocess.PIPE)
@@ -35,18 +35,18 @@ def test_what_a_killed_program_was_reading_is_read_by_the_other_one(open_service
         assert other.stdout.readline() == b"one\n"
         work = Work(services._store.database, is_gone)
         (piece,) = work.claimed("reading")
-        assert services.workers.elsewhere("reading") == {piece}
-        before = {one.document_id: one.read_at for one in services.documents.readings(LOCAL_OWNER)}
+        assert services.tasks.workers.elsewhere("reading") == {piece}
+        before = {one.document_id: one.read_at for one in services.documents.kept.readings(LOCAL_OWNER)}
         assert len(before) == 1
-        services.workers.take_up()  # the other program lives, so nothing is taken from it
-        assert services.jobs.of(LOCAL_OWNER) == ()
+        services.tasks.workers.take_up()  # the other program lives, so nothing is taken from it
+        assert services.documents.jobs.of(LOCAL_OWNER) == ()
     finally:
         other.send_signal(signal.SIGKILL)
         assert other.wait() == -signal.SIGKILL
         other.stdout.close()
-    until(lambda: services.jobs.of(LOCAL_OWNER) and services.jobs.of(LOCAL_OWNER)[0].done)
-    readings = services.documents.readings(LOCAL_OWNER)
-    assert sorted(one.filename for one in services.documents.list(LOCAL_OWNER)) == sorted(NAMES)
+    until(lambda: services.documents.jobs.of(LOCAL_OWNER) and services.documents.jobs.of(LOCAL_OWNER)[0].ended)
+    readings = services.documents.kept.readings(LOCAL_OWNER)
+    assert sorted(one.filename for one in services.documents.kept.list(LOCAL_OWNER)) == sorted(NAMES)
     assert len(readings) == len(NAMES)
     assert {one.document_id: one.read_at for one in readings}.items() >= before.items()  # not read again
     assert work.claim(["reading"], "anybody") is None
@@ -55,14 +55,14 @@ def test_what_a_killed_program_was_reading_is_read_by_the_other_one(open_service
 
 def test_a_run_is_under_way_in_one_program_only(open_services):
     first, second = open_services(empty=True), open_services(empty=True)
-    second.workers.name = "elsewhere/1/0"
-    first.workers.begin(Piece("a run", "run", LOCAL_OWNER, "{}"))
+    second.tasks.workers.name = "elsewhere/1/0"
+    first.tasks.workers.begin(Piece("a run", "run", LOCAL_OWNER, "{}"))
     with pytest.raises(ConflictError, match="under way already"):
-        second.workers.begin(Piece("a run", "run", LOCAL_OWNER, "{}"))
-    assert second.workers.elsewhere("run") == {"a run"}
-    assert first.workers.elsewhere("run") == frozenset()
-    first.workers.finish("a run")
-    second.workers.begin(Piece("a run", "run", LOCAL_OWNER, "{}"))
+        second.tasks.workers.begin(Piece("a run", "run", LOCAL_OWNER, "{}"))
+    assert second.tasks.workers.elsewhere("run") == {"a run"}
+    assert first.tasks.workers.elsewhere("run") == frozenset()
+    first.tasks.workers.finish("a run")
+    second.tasks.workers.begin(Piece("a run", "run", LOCAL_OWNER, "{}"))
 
 
 def test_a_program_is_told_of_work_that_another_one_took_and_gives_up_what_kills_it(open_services, caplog):

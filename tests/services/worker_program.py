@@ -15,7 +15,7 @@ from tests.serving_fakes import FakeModels
 
 def main(workspace: Path, files: list[Path]) -> None:
     with Services.open(workspace, Settings(), FakeModels()) as services:
-        services.workers.every = 0.2
+        services.tasks.workers.every = 0.2
         whole = services.documents.ingest
 
         def hang_after_one(*arguments, **options):
@@ -26,8 +26,8 @@ def main(workspace: Path, files: list[Path]) -> None:
 
         object.__setattr__(services.documents, "ingest", hang_after_one)
         extraction = Settings().extraction.model_copy(update={"workers": 1})
-        services.jobs.begin(LOCAL_OWNER, files, keep=True, extraction=extraction)
-        while not services.documents.list(LOCAL_OWNER):
+        services.documents.jobs.begin(LOCAL_OWNER, files, keep=True, extraction=extraction)
+        while not services.documents.kept.list(LOCAL_OWNER):
             time.sleep(0.02)
         os.write(1, b"one\n")
         time.sleep(600)

@@ -27,7 +27,7 @@ class Prepared:
 
     def ids(self) -> dict[str, str]:
         """Return the ids of the documents by their file names."""
-        return {one.filename: one.id for one in self.services.documents.list(LOCAL_OWNER)}
+        return {one.filename: one.id for one in self.services.documents.kept.list(LOCAL_OWNER)}
 
 
 @contextmanager

@@ -53,7 +53,10 @@ def test_in_chat_and_exports(services):
     turn = stored_of(asked(services, QUESTION)).turn
     assert (turn.answer.text, turn.answer.notes[-1]) == (SAID, SOURCE)
     names = services.documents.filenames(LOCAL_OWNER)
-    (talk,) = (services.conversations.get(LOCAL_OWNER, one.id) for one in services.conversations.list(LOCAL_OWNER))
+    (talk,) = (
+        services.answers.conversations.get(LOCAL_OWNER, one.id)
+        for one in services.answers.conversations.list(LOCAL_OWNER)
+    )
     word = docx.Document(io.BytesIO(conversations_word([talk], names, {})))
     pages = [
         transcript([turn], names, "", 1),

@@ -115,7 +115,7 @@ def test_of_a_table_nothing_is_saved_before_all_of_it_fits_and_what_was_chosen_s
 
 
 def test_an_answer_in_the_chat_has_a_thumb_and_goes_into_a_study_and_out_again(services, study):
-    (talk,) = services.conversations.list(LOCAL_OWNER)
+    (talk,) = services.answers.conversations.list(LOCAL_OWNER)
     state = ChatState(talk.id)
 
     def act(**data: str) -> ChatState:

@@ -23,7 +23,7 @@ HEADER = 93  # pixels at the top that nothing else may take
 def prepared(services: Services) -> Services:
     """Make a study of three answers with five long passages of the sample."""
     list(services.documents.ingest(LOCAL_OWNER, [PDF]))
-    (document,) = services.documents.list(LOCAL_OWNER)
+    (document,) = services.documents.kept.list(LOCAL_OWNER)
     with store_of(services) as store:
         talk = store.conversations.create(LOCAL_OWNER, "Heat pump")
         texts = [f"Passage {number} is long. " * 20 for number in range(1, 6)]

@@ -128,7 +128,7 @@ def test_gradio_client_lists_reads_searches_and_asks_as_a_stream(server: Served)
     assert (last["done"], last["citations"][0]["filename"], "15 minutes" in last["answer"]) == (True, PDF.name, True)
     follow_up = client.submit(question="And at night?", conversation_id=last["conversation_id"], api_name="/ask")
     assert list(follow_up)[-1]["conversation_id"] == last["conversation_id"]
-    assert len(server.services.conversations.get(LOCAL_OWNER, last["conversation_id"]).turns) == 2
+    assert len(server.services.answers.conversations.get(LOCAL_OWNER, last["conversation_id"]).turns) == 2
 
 
 def test_a_pdf_is_sent_and_read_and_nothing_else_of_this_computer(server: Served, make_pdf: Any, tmp_path: Path):
@@ -153,7 +153,7 @@ def test_an_evaluation_is_measured_and_kept(server: Served):
     assert error == ""
     (system,) = steps[-1]["systems"]
     assert system["metrics"]["MRR"]["mean"] > 0.5
-    assert server.services.evaluation.get(LOCAL_OWNER, steps[-1]["evaluation_id"]).systems[0].items
+    assert server.services.evaluation.kept.get(LOCAL_OWNER, steps[-1]["evaluation_id"]).systems[0].items
 
 
 @pytest.mark.parametrize(
@@ -176,8 +176,8 @@ def test_errors_are_our_sentences(server: Served, name: str, arguments: dict[str
 
 def test_where_a_password_is_asked_for_only_a_token_lets_programs_in(guarded: Served):
     services = guarded.services
-    token = services.tokens.add("script")
-    assert token not in str(services.tokens.list())
+    token = services.people.tokens.add("script")
+    assert token not in str(services.people.tokens.kept.list())
     for name, arguments in CALLS.items():
         assert "Not authenticated" in call(guarded, name, **arguments)[1]
     for wrong in (token[:-1], f"{token}x", "pdfqa_"):
@@ -185,7 +185,7 @@ def test_where_a_password_is_asked_for_only_a_token_lets_programs_in(guarded: Se
     client = program(guarded.url, **bearer(token))
     assert client.predict(api_name="/list_documents")["documents"][0]["filename"] == PDF.name
     inside = httpx.get(f"{guarded.url}/gradio_api/token", headers=bearer(token), timeout=TIMEOUT).json()["token"]
-    services.tokens.remove("script")
+    services.people.tokens.kept.remove("script")
     name = f"access-token-unsecure-{guarded.page.app.cookie_id}"
     for kept in (token, inside):  # nothing of it signs a browser in afterwards
         assert httpx.get(f"{guarded.url}/config", cookies={name: kept}, timeout=TIMEOUT).status_code == 401
@@ -200,7 +200,7 @@ def test_in_a_demo_each_token_has_a_space_of_its_own_with_the_limits_of_a_visito
     with serving(tmp_path / "demo", LITERAL.changed("server", demo=True)) as demo:
         for name, arguments in CALLS.items():
             assert "This needs a token." in call(demo, name, **arguments)[1]
-        first, second = demo.services.tokens.add("first"), demo.services.tokens.add("second")
+        first, second = demo.services.people.tokens.add("first"), demo.services.people.tokens.add("second")
         sent = make_pdf(["The otters of Lake Sallow eat mussels."], name="otters.pdf")
         tools = httpx.post(demo.url + PATH, json={}, headers=bearer(first), timeout=TIMEOUT)
         assert tools.status_code in (404, 405)  # there are none where they were not asked for
@@ -209,7 +209,7 @@ def test_in_a_demo_each_token_has_a_space_of_its_own_with_the_limits_of_a_visito
         assert read["documents"][0]["state"] == "ready"
         assert call(demo, "list_documents", second)[0] == [{"documents": [], "collections": []}]
         assert "There is no document" in call(demo, "read_page", second, document="otters.pdf", page=1)[1]
-        assert demo.services.documents.list(LOCAL_OWNER) == ()
+        assert demo.services.documents.kept.list(LOCAL_OWNER) == ()
         limits = demo.services.settings.server.model_copy(update={"visitor_mb": 0})
         monkeypatch.setattr(demo.services.documents.room, "_server", limits)
         with pytest.raises(AppError, match="MB"):
@@ -227,7 +227,7 @@ def test_without_a_token_only_this_computer_itself_is_believed(server: Served):
     for request in (asked("192.168.1.7"), asked(""), asked("127.0.0.1", x_forwarded_for="203.0.113.9")):
         with pytest.raises(UsageError, match="This needs a token"):
             access.owner(request)
-    token = server.services.tokens.add("elsewhere")
+    token = server.services.people.tokens.add("elsewhere")
     assert access.owner(asked("192.168.1.7", authorization=f"bearer {token}")) == LOCAL_OWNER
     assert token_in(Headers({"authorization": "Bearer hf_other"})) == ""
 
@@ -251,7 +251,7 @@ def test_four_tools_are_offered_described_and_nothing_else(server: Served):
 
 def test_an_assistant_finds_reads_and_cites_pages(server: Served):
     listed, _ = tool(server, "list_documents")
-    pages = server.services.documents.list(LOCAL_OWNER)[0].page_count
+    pages = server.services.documents.kept.list(LOCAL_OWNER)[0].page_count
     assert (PDF.name in listed, f"({pages} pages)" in listed) == (True, True)
     found, _ = tool(server, "search", question=METERS, k=3)
     assert found.startswith(f"[1] {PDF.name}, p. ")
@@ -294,9 +294,9 @@ def test_behind_a_password_a_token_is_needed_for_all_of_it(guarded: Served):
     for path in (PATH, "/gradio_api/mcp", "/gradio_api/mcp/schema", "/gradio_api/mcp/sse"):
         answer = httpx.get(guarded.url + path, timeout=TIMEOUT)
         assert (answer.status_code, "This needs a token" in answer.text) == (401, True), path
-    token = guarded.services.tokens.add("assistant")
+    token = guarded.services.people.tokens.add("assistant")
     assert "15 minutes" in tool(guarded, "ask", token, question=METERS)[0]
-    guarded.services.tokens.remove("assistant")
+    guarded.services.people.tokens.kept.remove("assistant")
     with pytest.raises(BaseExceptionGroup) as refused:
         tool(guarded, "list_documents", token)
     assert refused.group_contains(httpx.HTTPStatusError, match="401")
@@ -305,7 +305,7 @@ def test_behind_a_password_a_token_is_needed_for_all_of_it(guarded: Served):
 def test_numbers_for_prometheus_need_a_token_where_the_page_needs_a_password(guarded: Served, server: Served):
     where = f"{guarded.url}/metrics"
     assert httpx.get(where, timeout=TIMEOUT).status_code == 401
-    answer = httpx.get(where, headers=bearer(guarded.services.tokens.add("prometheus")), timeout=TIMEOUT)
+    answer = httpx.get(where, headers=bearer(guarded.services.people.tokens.add("prometheus")), timeout=TIMEOUT)
     assert (answer.status_code, answer.headers["content-type"].startswith("text/plain")) == (200, True)
     assert 'pdfqa_documents{state="ready"}' in answer.text
     assert "pdfqa_work" in httpx.get(f"{server.url}/metrics", timeout=TIMEOUT).text
@@ -323,7 +323,7 @@ def example(name: str, *arguments: str, token: str) -> str:
 
 @pytest.mark.parametrize("name", ["ask_with_gradio_client", "ask_with_http"])
 def test_the_examples_send_a_pdf_and_print_the_answer_with_its_page(guarded: Served, make_pdf: Any, name: str):
-    token = guarded.services.tokens.add(name)
+    token = guarded.services.people.tokens.add(name)
     sent = make_pdf(["Nothing here."], [f"The otters of Lake Sallow eat mussels, says {name}."], name=f"{name}.pdf")
     said = example(name, guarded.url, str(sent), "What do the otters of Lake Sallow eat?", token=token)
     assert f"{name}.pdf: ready, 2 pages" in said
@@ -331,7 +331,7 @@ def test_the_examples_send_a_pdf_and_print_the_answer_with_its_page(guarded: Ser
 
 
 def test_the_mcp_example_prints_tools_documents_and_an_answer(guarded: Served):
-    said = example("ask_with_mcp", guarded.url, METERS, token=guarded.services.tokens.add("mcp example"))
+    said = example("ask_with_mcp", guarded.url, METERS, token=guarded.services.people.tokens.add("mcp example"))
     assert "search: Find the passages" in said
     assert f"- {PDF.name}" in said
     assert "15 minutes" in said.partition("# ask")[2]

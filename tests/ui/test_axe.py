@@ -58,7 +58,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         questions = Setup(services).file(SAMPLE_QUESTIONS, None)
         systems = grid(WORD_FOR_WORD, ["windows"], ["bm25"])
         list(services.evaluation.evaluate_retrieval(LOCAL_OWNER, questions, systems))
-        list(services.synthesis.make(LOCAL_OWNER, SynthesisPlan(kind=RULES, per_document=4), WORD_FOR_WORD))
+        list(services.training.synthesis.make(LOCAL_OWNER, SynthesisPlan(kind=RULES, per_document=4), WORD_FOR_WORD))
         with serving(services) as address:
             yield address
 

@@ -47,8 +47,8 @@ def rated(services: Services) -> dict[str, str]:
         store.conversations.append_turn(owner, conversation.id, replace(asked, answer=answer))
     study = store.studies.create(owner, "Pilot", [conversation.id], 1)
     store.study_changes.change(owner, study.id, criteria=(*CRITERIA, NOTE))
-    links = {name: services.invitations.invite(owner, study.id, name) for name in ("Ada", "Ben", "Zoë")}
-    links["Eve"] = services.invitations.invite(owner, study.id, "Eve", Role.VIEWER)
+    links = {name: services.people.invitations.invite(owner, study.id, name) for name in ("Ada", "Ben", "Zoë")}
+    links["Eve"] = services.people.invitations.invite(owner, study.id, "Eve", Role.VIEWER)
     for name, word in SAID.items():
         for key in study.turn_ids:
             said = {(key, "intent"): "boolean", (key, "answer"): "1", (f"{key}#1", "passage"): "0", (key, "note"): word}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from pdfqa_core.services import LOCAL_OWNER
+from pdfqa_core.services import ANSWER, LOCAL_OWNER, job_name
 from pdfqa_core.streaming import is_set
 from tests.conftest import FakeLLM
 from tests.services.helpers import BM25
@@ -110,8 +110,8 @@ def test_what_is_typed_while_an_answer_is_written_stays_and_the_answer_comes_bac
         page.get_by_role("button", name="New conversation").click()
         expect(page.locator("#chat-transcript")).to_contain_text("Ask about 1 document")
         expect(page.locator("#chat-send")).to_be_visible()
-        (talk,) = app.services.conversations.list(LOCAL_OWNER)
-        written = app.services.answering.of(LOCAL_OWNER, talk.id)
+        (talk,) = app.services.answers.conversations.list(LOCAL_OWNER)
+        written = app.services.tasks.job(job_name(ANSWER, LOCAL_OWNER, talk.id))
         before = len(written.so_far)
         until(lambda: llm.more.release() or len(written.so_far) > before)
         open_tab(page, "Models")

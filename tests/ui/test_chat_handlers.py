@@ -32,7 +32,7 @@ def ranks(html: str) -> list[int]:
 
 
 def test_what_is_chosen_while_an_answer_is_written_stays(services, handlers):
-    (document,) = services.documents.list(LOCAL_OWNER)
+    (document,) = services.documents.kept.list(LOCAL_OWNER)
     parts, session = handlers.parts, Session(LOCAL_OWNER, BM25)
     events = handlers.send(QUESTION, ChatState(), session, REQUEST)
     begun = next(events)[parts.state]
@@ -40,12 +40,12 @@ def test_what_is_chosen_while_an_answer_is_written_stays(services, handlers):
     *_, last = events
     assert QUESTION in last[parts.transcript]
     assert not {parts.session, parts.scope, parts.reader} & set(last)
-    assert services.conversations.get(LOCAL_OWNER, begun.conversation_id).document_ids == (document.id,)
+    assert services.answers.conversations.get(LOCAL_OWNER, begun.conversation_id).document_ids == (document.id,)
 
 
 def test_a_scope_whose_document_was_removed_follows_after_the_next_answer(services, handlers):
     parts = handlers.parts
-    (first, *_) = services.documents.list(LOCAL_OWNER)
+    (first, *_) = services.documents.kept.list(LOCAL_OWNER)
     session = Session(LOCAL_OWNER, BM25, scope=(first.id, "removed"))
     *_, last = handlers.send(QUESTION, ChatState(), session, REQUEST)
     assert last[parts.session].scope == (first.id,)
@@ -60,8 +60,8 @@ def test_an_answer_is_not_put_on_the_page_of_another_conversation_that_was_opene
     assert shown[parts.state] == ChatState()
     assert shown[parts.live] == ""
     assert [one[parts.live] for one in events] == [""]  # once more, after what was on its way
-    services.answering.close()  # it is stored all the same
-    (turn,) = services.conversations.get(LOCAL_OWNER, begun.conversation_id).turns
+    services.tasks.end_jobs()  # it is stored all the same
+    (turn,) = services.answers.conversations.get(LOCAL_OWNER, begun.conversation_id).turns
     assert turn.question == QUESTION
 
 
@@ -75,7 +75,7 @@ def test_an_answer_is_not_put_on_a_conversation_that_the_address_or_the_search_o
     handlers.fill(before, session)
     assert [one[handlers.parts.live] for one in events] == [""]
     assert handlers.offer(begun, session) == gr.skip()  # nor what might be asked after it
-    services.answering.close()
+    services.tasks.end_jobs()
 
 
 def test_only_a_question_that_was_typed_empties_the_box(services, handlers):
@@ -91,11 +91,11 @@ def test_only_a_question_that_was_typed_empties_the_box(services, handlers):
 def test_the_evidence_of_an_answer_that_is_being_written_can_be_looked_through(services, handlers, monkeypatch):
     parts, session = handlers.parts, Session(LOCAL_OWNER, BM25)
     *_, last = handlers.send(QUESTION, ChatState(), session, REQUEST)
-    (turn,) = services.conversations.get(LOCAL_OWNER, last[parts.state].conversation_id).turns
+    (turn,) = services.answers.conversations.get(LOCAL_OWNER, last[parts.state].conversation_id).turns
     hits = turn.answer.hits
     assert len(hits) > 1
-    begun = SimpleNamespace(question="And when?", so_far=(Retrieved(hits=tuple(reversed(hits))),))
-    monkeypatch.setattr(services.answering, "of", lambda owner, conversation_id: begun)
+    begun = SimpleNamespace(title="And when?", so_far=(Retrieved(hits=tuple(reversed(hits))),))
+    monkeypatch.setattr(services.tasks, "job", lambda name: begun)
     for state in (ChatState(last[parts.state].conversation_id), ChatState()):  # a later question, and a first one
         shown = handlers.evidence_clicked(state, session, SimpleNamespace(_data={"rank": str(hits[1].rank)}))
         assert ranks(shown[parts.evidence])[0] == hits[-1].rank
@@ -125,15 +125,15 @@ def test_a_passage_that_is_read_while_an_answer_is_written_stays_open(services, 
 
 def kept(services, *answers: Answer) -> str:
     """Store a conversation with these answers to QUESTION; returns its id."""
-    conversation = services.conversations.create(LOCAL_OWNER, "Talk")
+    conversation = services.answers.conversations.create(LOCAL_OWNER, "Talk")
     for number, answer in enumerate(answers, start=1):
         turn = Turn(f"t{number}", number, QUESTION, QUESTION, answer)
-        services.conversations.append_turn(LOCAL_OWNER, conversation.id, turn)
+        services.answers.conversations.append_turn(LOCAL_OWNER, conversation.id, turn)
     return conversation.id
 
 
 def found(services) -> tuple[Hit, Hit]:
-    (document, *_) = services.documents.list(LOCAL_OWNER)
+    (document, *_) = services.documents.kept.list(LOCAL_OWNER)
     passages = [Passage(f"p{n}", (Span(document.id, n, 0, 20),), f"Passage {n}.") for n in (1, 2)]
     return tuple(Hit(one, 1.0, rank, "bm25") for rank, one in enumerate(passages, start=1))
 
@@ -146,7 +146,7 @@ def test_an_earlier_question_is_answered_anyway_at_the_end_and_the_last_one_in_i
     conversation = kept(services, *2 * [Answer("Insufficient context.", hits=found(services), refused=True)])
     click = SimpleNamespace(_data={"action": "anyway", "turn": clicked})
     *_, last = handlers.transcript_clicked(ChatState(conversation, "t2"), session, REQUEST, click)
-    *before, new = services.conversations.get(LOCAL_OWNER, conversation).turns
+    *before, new = services.answers.conversations.get(LOCAL_OWNER, conversation).turns
     assert [turn.id for turn in before] == left
     assert (new.question, new.answer.refused) == (QUESTION, False)
     assert last[handlers.parts.state].turn_id == new.id

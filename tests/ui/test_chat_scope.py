@@ -16,8 +16,8 @@ def test_what_can_be_asked_about_is_told_apart_and_follows_what_is_removed(servi
     for pages, file in enumerate(files, start=1):
         file.write_bytes(pdf(title="Tide tables", pages=pages))
     list(services.documents.ingest(LOCAL_OWNER, files))
-    ids = {one.filename: one.id for one in services.documents.list(LOCAL_OWNER)}
-    lights = services.collections.make(LOCAL_OWNER, "Lights", [ids["first.pdf"]])
+    ids = {one.filename: one.id for one in services.documents.kept.list(LOCAL_OWNER)}
+    lights = services.documents.collections.make(LOCAL_OWNER, "Lights", [ids["first.pdf"]])
     session = Session(LOCAL_OWNER, BM25, scope=(lights.id, ids["second.pdf"], "gone"))
 
     def offered() -> dict[str, str]:

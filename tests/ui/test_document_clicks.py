@@ -36,7 +36,7 @@ def click(services: Services, chosen: str, **data: str) -> tuple[Any, ...]:
 
 
 def test_the_open_page_stays_when_another_document_is_removed(services: Services) -> None:
-    known = {one.filename: one.id for one in services.documents.list(LOCAL_OWNER)}
+    known = {one.filename: one.id for one in services.documents.kept.list(LOCAL_OWNER)}
     heat, tern = known["harbour-heat.pdf"], known["tern.pdf"]
     assert f"{heat}/1" in click(services, "", action="open", document=heat)[PAGE]
     shown = click(services, heat, action="remove", document=tern)
@@ -54,7 +54,7 @@ def test_files_of_the_index_that_could_not_be_deleted_are_told_once(
     def refused(place, document_id):
         raise StorageError("It refuses.", "Ask its owner.")
 
-    known = {one.filename: one.id for one in services.documents.list(LOCAL_OWNER)}
+    known = {one.filename: one.id for one in services.documents.kept.list(LOCAL_OWNER)}
     assert click(services, "", action="open", document=known["tern.pdf"])[SAID] == ""
     monkeypatch.setattr("pdfqa_core.services.indexes.forget_document", refused)
     said = click(services, "", action="remove", document=known["tern.pdf"])[SAID]
@@ -68,7 +68,7 @@ def test_a_document_that_is_opened_or_turned_while_files_are_read_stays_open(
     services: Services, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, turned: bool
 ) -> None:
     monkeypatch.setattr(documents, "asking_page", lambda: "page")
-    known = {one.filename: one.id for one in services.documents.list(LOCAL_OWNER)}
+    known = {one.filename: one.id for one in services.documents.kept.list(LOCAL_OWNER)}
     heat, tern = known["harbour-heat.pdf"], known["tern.pdf"]
     handlers = Handlers(services)
     handlers.bar = SimpleNamespace(note_folder=lambda *one: None)
@@ -89,7 +89,7 @@ def test_a_document_that_is_opened_or_turned_while_files_are_read_stays_open(
     *_, last = reading
     assert [last[place] for place in (PAGE, LOCKED, CHOSEN, FILES, PASSWORD)] == [gr.skip()] * 5
     assert f'class="chosen" data-row="{tern}"' in last[TABLE] or f'data-row="{tern}" class="chosen"' in last[TABLE]
-    assert len(services.documents.list(LOCAL_OWNER)) == 5
+    assert len(services.documents.kept.list(LOCAL_OWNER)) == 5
 
 
 @pytest.mark.parametrize("elsewhere", [False, True])
@@ -97,8 +97,8 @@ def test_a_page_read_by_ocr_is_shown_where_its_document_is_still_open(
     services: Services, monkeypatch: pytest.MonkeyPatch, elsewhere: bool
 ) -> None:
     monkeypatch.setattr(overview, "asking_page", lambda: "page")
-    monkeypatch.setattr(services.page_ocr, "read", lambda owner, document_id, numbers: iter(()))
-    one, other = services.documents.list(LOCAL_OWNER)
+    monkeypatch.setattr(services.documents.pages, "read_by_ocr", lambda owner, document_id, numbers: iter(()))
+    one, other = services.documents.kept.list(LOCAL_OWNER)
     handlers = overview.Handlers(services)
     handlers.below.put("page", other.id if elsewhere else one.id)
     read = SimpleNamespace(_data={"action": "read", "document": one.id, "numbers": "1"})

@@ -131,7 +131,7 @@ def fill(services: Services, owner: str, pdf: Path) -> dict[str, Any]:
     """Give an owner a document, a collection, a conversation, a study and an evaluation, and return their ids."""
     list(services.documents.ingest(owner, [pdf, PDF]))
     marked, sample = (services.documents.document_ids(owner, [name])[0] for name in (pdf.name, PDF.name))
-    collection = services.collections.make(owner, f"All of {MARK}", [marked])
+    collection = services.documents.collections.make(owner, f"All of {MARK}", [marked])
     *_, stored = services.answers.ask(owner, f"Where does the {MARK} nest?", services.settings)
     study = services.studies.create(owner, f"Study of {MARK}", [stored.conversation_id])
     gold, systems = read_gold(SAMPLE / "questions.jsonl"), grid(services.settings, ["windows"], ["bm25"])
@@ -155,7 +155,7 @@ def content(folder: Path, owner: str = LOCAL_OWNER, password: str = "") -> Itera
     def prepare(services: Services) -> None:
         ids.update(fill(services, owner, pdf))
         for role in () if demo or password else AccountRole:
-            services.accounts.add(role.value, role, PASSWORD)
+            services.people.accounts.add(role.value, role, PASSWORD)
 
     ids: dict[str, Any] = {}
     settings = LITERAL.changed("server", demo=demo, **SERVER)

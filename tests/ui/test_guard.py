@@ -133,8 +133,8 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
         service: EvaluationService = services.evaluation
         file = Setup(services).file(SAMPLE_QUESTIONS, None)
         *_, evaluation = service.evaluate_retrieval(LOCAL_OWNER, file, grid(LITERAL, ["windows"], ["bm25"]))
-        list(services.synthesis.make(LOCAL_OWNER, SynthesisPlan(kind=RULES, per_document=4), LITERAL))
-        made = services.synthesis.list(LOCAL_OWNER)[0].id
+        list(services.training.synthesis.make(LOCAL_OWNER, SynthesisPlan(kind=RULES, per_document=4), LITERAL))
+        made = services.training.synthesis.kept.list(LOCAL_OWNER)[0].id
         states: dict[type, Any] = {
             TrainState: TrainState("review", question=made),
             Session: Session(LOCAL_OWNER, LITERAL, arrived=True),

@@ -27,7 +27,9 @@ def services(tmp_path):
 
 @pytest.fixture
 def work(services):
-    study = services.mahueval.begin(LOCAL_OWNER, "MaHuEval", Plan(("Ada", "Ben"), conversations=2, least=2, most=3))
+    study = services.evaluation.mahueval.begin(
+        LOCAL_OWNER, "MaHuEval", Plan(("Ada", "Ben"), conversations=2, least=2, most=3)
+    )
     return Work(study.id, "Ada")
 
 
@@ -57,7 +59,7 @@ def test_an_unforeseen_error_lets_one_ask_again(handlers, work, services, monkey
         raise RuntimeError("boom")
         yield
 
-    monkeypatch.setattr(services.mahueval, "ask", ask)
+    monkeypatch.setattr(services.evaluation.mahueval, "ask", ask)
     *_, last = handlers.ask(METERS, work, SESSION)
     assert "something unexpected happened" in last[2]
     assert f'data-put-back="{METERS}"' in last[2]

@@ -83,10 +83,10 @@ def test_contents_and_summary_lead_to_pages_and_a_question_to_the_chat(browser: 
         expect(view.get_by_role("tab", name="Chat")).to_have_attribute("aria-selected", "true")
         expect(view.locator("#chat-transcript .question")).to_have_text([words])
         expect(view.locator("#chat-scope")).to_contain_text(PDF.name)
-        (conversation,) = app.services.conversations.list(LOCAL_OWNER)
+        (conversation,) = app.services.answers.conversations.list(LOCAL_OWNER)
         view.locator("#chat-scope .remove-all").click()
         expect(view.locator("#chat-scope")).not_to_contain_text(PDF.name)
-        until(lambda: not app.services.conversations.get(LOCAL_OWNER, conversation.id).document_ids)
+        until(lambda: not app.services.answers.conversations.get(LOCAL_OWNER, conversation.id).document_ids)
 
 
 @pytest.mark.browser
@@ -98,7 +98,7 @@ def test_what_comes_late_does_not_take_the_place_of_another_document(
         services, ids = app.services, app.ids()
         titles = {ids[f"{title}.pdf"]: title for title in ("Alpha", "Beta")}
         may, over = {title: threading.Event() for title in ("Alpha", "Beta", "page")}, threading.Event()
-        kept, drawn = services.summaries.get, services.pages.view
+        kept, drawn = services.answers.overviews.summary, services.documents.pages.view
 
         def overview_of(owner, document_id, settings):
             assert may[titles[document_id]].wait(60)
@@ -110,10 +110,10 @@ def test_what_comes_late_does_not_take_the_place_of_another_document(
             assert number == 1 or may["page"].wait(60)
             return drawn(owner, document_id, number, **more)
 
-        monkeypatch.setattr(services.summaries, "get", overview_of)
-        monkeypatch.setattr(services.pages, "view", page_of)
-        monkeypatch.setattr(services.first_questions, "known", lambda *_: None)
-        monkeypatch.setattr(services.first_questions, "offer", lambda _, one, __: (f"Is it {titles[one]}?",))
+        monkeypatch.setattr(services.answers.overviews, "summary", overview_of)
+        monkeypatch.setattr(services.documents.pages, "view", page_of)
+        monkeypatch.setattr(services.answers.suggestions, "known", lambda *_: None)
+        monkeypatch.setattr(services.answers.suggestions, "first", lambda _, one, __: (f"Is it {titles[one]}?",))
         view.evaluate(DRAWN)
         row(view, "Alpha.pdf").locator("td").first.click()
         expect(view.locator("#documents-table tr.chosen")).to_contain_text("Alpha")

@@ -122,7 +122,7 @@ def test_what_is_searched_for_is_found_by_keys_alone_and_opens_in_its_place(view
 
 def test_what_an_address_names_that_is_unknown_or_anothers_is_left_out(asked: Prepared):
     services, (document_id,) = asked.services, asked.ids().values()
-    talk = services.conversations.list(LOCAL_OWNER)[0].id
+    talk = services.answers.conversations.list(LOCAL_OWNER)[0].id
     place = Place.read(f"?tab=chat&conversation={talk}&turn=y&passage=z&document={document_id}&page=9999999")
     assert conversation_at(services, LOCAL_OWNER, place)[0].conversation_id == talk
     assert document_at(services, LOCAL_OWNER, place) == (document_id, OpenPage(document_id, 8))

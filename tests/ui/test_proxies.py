@@ -22,7 +22,7 @@ OWNER = "visitor-" + "o" * 43
 
 
 def with_accounts(services: Services) -> None:
-    services.accounts.add("Ada", AccountRole.OWNER, PASSWORD)
+    services.people.accounts.add("Ada", AccountRole.OWNER, PASSWORD)
 
 
 def guess(app: Served, said: str) -> int:
@@ -107,12 +107,12 @@ def test_passwords_of_studies_and_links_are_limited_like_all_others(tmp_path: Pa
     given: dict[str, str] = {}
 
     def with_a_study(services: Services) -> None:
-        conversation = services.conversations.create(OWNER, "Heat pump")
+        conversation = services.answers.conversations.create(OWNER, "Heat pump")
         talk = turn("t0", "A passage.", question="What cools it?")
         services._store.conversations.append_turn(OWNER, conversation.id, talk)
         study = services.studies.create(OWNER, "Pilot", [conversation.id])
-        services.invitations.invite(OWNER, study.id, "Ben")
-        given.update(study=study.id, password=services.invitations.make_password(OWNER, study.id, "Ben"))
+        services.people.invitations.invite(OWNER, study.id, "Ben")
+        given.update(study=study.id, password=services.people.invitations.make_password(OWNER, study.id, "Ben"))
 
     space = LITERAL.changed("server", demo=True, proxied=True, hosts="me-it.hf.space")
     with serving(tmp_path, space, prepare=with_a_study) as app:

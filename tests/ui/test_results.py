@@ -105,4 +105,4 @@ def test_a_third_who_signs_in_hides_them_again(rated: tuple[Services, str]) -> N
     file, told = report(services, "Results, CSV", LOCAL_OWNER, study_id, "", None)
     assert "error" in told
     assert not isinstance(file, str)
-    services.study_setup.remove_annotator(LOCAL_OWNER, study_id, "Cleo")
+    services.studies.remove_annotator(LOCAL_OWNER, study_id, "Cleo")

@@ -67,6 +67,6 @@ def test_a_search_ends_where_another_begins(handlers, monkeypatch):
 
 
 def test_a_hit_of_another_recipe_opens_its_page(handlers, services):
-    (document,) = services.documents.list(LOCAL_OWNER)
+    (document,) = services.documents.kept.list(LOCAL_OWNER)
     data = {"document": document.id, "passage": "of another recipe", "spans": "3:0-20,"}
     assert f"{document.id}/3" in handlers.hit_clicked(SESSION, SimpleNamespace(_data=data))

@@ -58,9 +58,9 @@ def test_the_database_takes_nothing_from_who_looks_on(tmp_path: Path):
         services.ask_before_writing(may_write)
         asks(AccountRole.VIEWER)
         with pytest.raises(UsageError, match="looking on"):
-            services.conversations.create("local", "Kestrel talk")
+            services.answers.conversations.create("local", "Kestrel talk")
         asks(AccountRole.MEMBER)
-        services.conversations.create("local", "Kestrel talk")
+        services.answers.conversations.create("local", "Kestrel talk")
     note(None)
 
 

@@ -56,7 +56,7 @@ def test_a_handler_reads_and_deletes_no_file_that_was_not_uploaded(here: Served,
     ((_, answer),) = forger.answers([Call(add, ([file], "", None, "direct", True, "auto", None))])
     assert answer.status == 500
     assert private.exists()
-    assert here.services.documents.list("local") == ()
+    assert here.services.documents.kept.list("local") == ()
 
 
 def test_the_page_loads_nothing_from_elsewhere_and_reports_to_nobody(here: Served):

@@ -69,7 +69,7 @@ def test_an_answer_and_a_run_under_way_are_kept_when_the_program_is_ended(tmp_pa
     asked = RunRequest("answers", tmp_path / "questions.jsonl", {"quoted": LITERAL, "slow": slow}, options=NO_BERTSCORE)
     with Services.open(tmp_path / "workspace", LITERAL, FakeModels()) as services:
         list(services.documents.ingest(LOCAL_OWNER, [PDF]))
-        run = services.runs.begin(LOCAL_OWNER, asked)
+        run = services.evaluation.runs.begin(LOCAL_OWNER, asked)
     (tmp_path / "workspace" / "pdfqa.toml").write_text(RECIPE)
     with running(tmp_path, environment={"PDFQA_LLM_URL": f"{slow_model.url}/v1", "PDFQA_MODEL": "slow"}) as app:
         Page(app).does("runs-list", "click", action="resume", run=run.id)
@@ -80,10 +80,12 @@ def test_an_answer_and_a_run_under_way_are_kept_when_the_program_is_ended(tmp_pa
             next(line for line in written.iter_lines() if "every 5 minutes" in line)
             end(app, signal.SIGTERM)
     with Services.open(tmp_path / "workspace", LITERAL, FakeModels()) as services:
-        assert services.runs.get(LOCAL_OWNER, run.id).state is RunState.STOPPED
-        assert set(services.runs.predictions(LOCAL_OWNER, run.id)) == {("quoted", one["id"]) for one in lines}
-        (talk,) = services.conversations.list(LOCAL_OWNER)
-        (turn,) = services.conversations.get(LOCAL_OWNER, talk.id).turns
+        assert services.evaluation.runs.get(LOCAL_OWNER, run.id).state is RunState.STOPPED
+        assert set(services.evaluation.runs.predictions(LOCAL_OWNER, run.id)) == {
+            ("quoted", one["id"]) for one in lines
+        }
+        (talk,) = services.answers.conversations.list(LOCAL_OWNER)
+        (turn,) = services.answers.conversations.get(LOCAL_OWNER, talk.id).turns
     assert turn.answer.stopped
     assert turn.answer.text.startswith("All meters are read every 0 minutes")
 
@@ -122,5 +124,5 @@ def test_encoding_and_ocr_under_way_go_on_at_the_next_start(tmp_path: Path):
     (kept,) = (tmp_path / "workspace" / "incoming").iterdir()
     assert kept.read_bytes() == sent.read_bytes()
     with Services.open(tmp_path / "workspace", LITERAL, FakeModels()) as services:
-        services.jobs.resume()
-        until(lambda: services.jobs.of(LOCAL_OWNER)[0].steps)
+        services.documents.jobs.resume()
+        until(lambda: services.documents.jobs.of(LOCAL_OWNER)[0].steps)

@@ -20,7 +20,7 @@ PASSWORD = "correct horse"
 
 def with_accounts(services: Services) -> None:
     for role in AccountRole:
-        services.accounts.add(role.value, role, PASSWORD)
+        services.people.accounts.add(role.value, role, PASSWORD)
 
 
 @contextmanager

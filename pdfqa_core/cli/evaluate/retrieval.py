@@ -77,7 +77,7 @@ def run_retrieval(arguments: argparse.Namespace) -> int:
                 found = replace(event, measures=tuple(measures))
         if arguments.trec:
             names = services.documents.filenames(LOCAL_OWNER)
-            rankings = services.evaluation.rankings(LOCAL_OWNER, found.id)
+            rankings = services.evaluation.kept.rankings(LOCAL_OWNER, found.id)
             for name, data in trec_files(rankings, [one.name for one in found.systems], names).items():
                 write_file(arguments.trec / name, data)
     return finish(arguments, found)

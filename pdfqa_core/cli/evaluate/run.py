@@ -168,13 +168,13 @@ def _data(arguments: argparse.Namespace, folder: Path) -> Path:
 
 def _begun(arguments: argparse.Namespace, services: Services, request: RunRequest) -> tuple[Run, RunEstimate]:
     """Return the run and what it takes; with --estimate none is left behind that was not there before."""
-    known = {one.id for one in services.runs.list(LOCAL_OWNER)}
-    begun = services.runs.begin(LOCAL_OWNER, request, anew=arguments.new)
+    known = {one.id for one in services.evaluation.runs.list(LOCAL_OWNER)}
+    begun = services.evaluation.runs.begin(LOCAL_OWNER, request, anew=arguments.new)
     try:
-        return begun, run_estimate(services.runs, LOCAL_OWNER, begun)
+        return begun, run_estimate(services.evaluation.runs, LOCAL_OWNER, begun)
     finally:
         if arguments.estimate and begun.id not in known:
-            services.runs.remove(LOCAL_OWNER, begun.id)
+            services.evaluation.runs.remove(LOCAL_OWNER, begun.id)
 
 
 def _said_of(takes: RunEstimate) -> str:
@@ -193,7 +193,7 @@ def _said_of(takes: RunEstimate) -> str:
 def _done(arguments: argparse.Namespace, services: Services, begun: Run) -> _Found:
     evaluation: Evaluation | None = None
     try:
-        for event in services.runs.go(LOCAL_OWNER, begun.id, retry=arguments.retry_failures):
+        for event in services.evaluation.runs.go(LOCAL_OWNER, begun.id, retry=arguments.retry_failures):
             if isinstance(event, Progress):
                 terminal.show(event)
             else:
@@ -201,10 +201,10 @@ def _done(arguments: argparse.Namespace, services: Services, begun: Run) -> _Fou
     except StoppedError as error:
         raise StoppedError(f"{error.what} The same command goes on.") from error
     assert evaluation is not None
-    predictions = services.runs.predictions(LOCAL_OWNER, begun.id)
+    predictions = services.evaluation.runs.predictions(LOCAL_OWNER, begun.id)
     files: Mapping[str, bytes] = {}
     if arguments.out:
-        files = answer_files(begun, services.runs.cases(LOCAL_OWNER, begun.plan), predictions)
+        files = answer_files(begun, services.evaluation.runs.cases(LOCAL_OWNER, begun.plan), predictions)
     return _Found(begun, evaluation, predictions, files)
 
 

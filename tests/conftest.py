@@ -26,7 +26,7 @@ from tests.postgres import Postgres, serving
 
 SQLITE, POSTGRESQL = "sqlite", "postgresql"
 LONGEST = frozenset({  # files of tests that take over a minute each
-    "test_axe", "test_every_endpoint", "test_onnx_graph", "test_serving_safely", "test_study", "test_three_at_once",
+    "test_axe", "test_every_endpoint", "test_onnx_graph", "test_serving_safely", "test_study",
     "test_two_processes", "test_whole_job",
 })  # fmt: skip
 SHARED_DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
@@ -239,24 +239,6 @@ def make_pdf(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return build
-
-
-@pytest.fixture
-def short_pdf(make_pdf: Callable[..., Path]) -> Path:
-    """Write a PDF of three pages with a passage each, about which rules make questions."""
-    boats = [
-        "The Harbour Museum is a collection of boats and nets in the old town. The museum has 412 models of ships.",
-        "Visitors may row one of the boats on Sundays between May and September, unless the wind is strong.",
-    ]
-    pilots = [
-        "The Pilot Station is a tower at the end of the northern pier. The station employs 23 pilots in two shifts.",
-        "They guide ships that are longer than ninety metres through the narrow channel at night and in fog.",
-    ]
-    fish = [
-        "The Fish Market is a hall of brick, built after the great fire. The market has 64 stalls on two floors.",
-        "Auctions begin at five in the morning, and what is left by noon is given to the kitchens of the town.",
-    ]
-    return make_pdf(boats, pilots, fish, name="three.pdf")
 
 
 @pytest.fixture(scope="session")

@@ -168,22 +168,6 @@ def test_an_empty_document_has_no_passages():
         assert chunkers.get(name)().chunk([page_of(1, []), page_of(2, [(BlockKind.HEADER, ["title"], " ")])]) == []
 
 
-def test_a_document_shorter_than_the_length_is_one_passage():
-    for name in chunkers.names():
-        [passage] = chunkers.get(name)().chunk(text_pages(7))
-        assert passage.text == "w0 w1 w2 w3 w4 w5 w6"
-
-
-@pytest.mark.parametrize(("count", "expected"), [(10, 1), (11, 2), (19, 2), (20, 2), (21, 3)])
-def test_exact_multiples_make_no_empty_snippet(count, expected):
-    assert len(Snippets(length=10).chunk(text_pages(count))) == expected
-
-
-@pytest.mark.parametrize(("count", "expected"), [(10, 1), (11, 2), (15, 2), (16, 3), (20, 3)])
-def test_the_last_window_is_not_inside_the_one_before(count, expected):
-    assert len(Windows(size=10, step=5).chunk(text_pages(count))) == expected
-
-
 def test_a_passage_across_a_page_border_has_a_span_on_each_page():
     first, second = text_pages(6, 6)
     passage = Windows(size=8, step=8).chunk([first, second])[0]

@@ -4,11 +4,9 @@ import random
 from dataclasses import replace
 from math import isclose
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import bootstrap
 from sklearn.metrics import cohen_kappa_score
 
 from pdfqa_core.errors import UsageError
@@ -42,16 +40,6 @@ def test_pabak_counts_the_labels_of_the_scale() -> None:
     assert agreement(["a", "a"], ["a", "a"]).pabak == 1
 
 
-def test_the_kappa_paradox_shows_in_pabak_and_ac1() -> None:
-    # Feinstein and Cicchetti 1990: high agreement, low kappa because nearly all items have one label
-    result = from_table([[90, 5], [5, 0]])
-    assert result.agreement == 0.9
-    assert result.kappa == pytest.approx(-0.0526, abs=5e-5)
-    assert result.pabak == pytest.approx(0.8)
-    assert result.ac1 == pytest.approx((0.9 - 0.095) / 0.905)
-    assert result.prevalence_index == pytest.approx(0.9)
-
-
 def test_one_label_on_both_sides_has_no_kappa() -> None:
     result = agreement(["1"] * 5, ["1"] * 5, labels=("0", "1"))
     assert (result.kappa, result.low, result.high, result.words) == (None, None, None, "")
@@ -73,25 +61,6 @@ def test_wrong_arguments() -> None:
         agreement(["1"], ["1", "0"])
     with pytest.raises(UsageError, match="'2' is not on the scale 0, 1"):
         agreement(["1"], ["2"], labels=("0", "1"))
-
-
-def test_the_interval_is_the_bootstrap_over_items() -> None:
-    chance = random.Random(3)
-    first = [chance.choice("01") for _ in range(60)]
-    second = [value if chance.random() < 0.8 else "0" for value in first]
-    ours = agreement(first, second)
-    theirs = bootstrap(
-        (np.array(first), np.array(second)),
-        cohen_kappa_score,
-        paired=True,
-        vectorized=False,
-        method="percentile",
-        n_resamples=200,
-        rng=np.random.default_rng(0),
-    ).confidence_interval
-    assert ours.low == pytest.approx(theirs.low, abs=0.08)
-    assert ours.high == pytest.approx(theirs.high, abs=0.08)
-    assert ours.low < ours.kappa < ours.high
 
 
 def test_resamples_without_a_kappa_are_left_out_and_mentioned() -> None:

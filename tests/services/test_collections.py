@@ -121,15 +121,6 @@ def test_other_documents_are_no_versions(versions):
     assert services.documents.versions.notices(LOCAL_OWNER) == {}
 
 
-def test_keeping_both_ends_the_matter_also_when_it_is_read_again(versions):
-    services, read = versions
-    first, second = read(), read(2)
-    services.documents.versions.keep_both(LOCAL_OWNER, second.id, first.id)
-    services.documents.versions.look(LOCAL_OWNER, second)
-    assert services.documents.versions.notices(LOCAL_OWNER) == {}
-    assert len(services.documents.kept.list(LOCAL_OWNER)) == 2
-
-
 def test_the_newer_one_takes_the_place_in_collections_and_scopes_and_what_was_cited_stays(versions):
     services, read = versions
     first = read()
@@ -148,15 +139,6 @@ def test_the_newer_one_takes_the_place_in_collections_and_scopes_and_what_was_ci
     third = read(5, 6)
     services.documents.versions.replace(LOCAL_OWNER, third.id, second.id)
     assert services.documents.collections.resolve(LOCAL_OWNER, [first.id]).chosen == (third.id,)
-
-
-def test_another_owner_cannot_replace_anything(versions):
-    services, read = versions
-    first, second = read(), read(2)
-    with pytest.raises(UsageError, match="not two versions"):
-        services.documents.versions.replace(VISITOR, second.id, first.id)
-    assert services.documents.versions.notices(VISITOR) == {}
-    assert len(services.documents.kept.list(LOCAL_OWNER)) == 2
 
 
 def test_files_that_the_page_reads_are_compared(versions, make_pdf):

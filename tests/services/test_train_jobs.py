@@ -6,7 +6,6 @@ import shutil
 from dataclasses import replace
 
 import pytest
-import safetensors.torch
 
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.models import ModelFiles
@@ -118,29 +117,6 @@ def test_a_stopped_training_is_gone_on_with_after_a_new_start_as_if_it_had_not_b
     assert again.training.unfinished(LOCAL_OWNER) == ()
     with pytest.raises(UsageError, match="no stopped training"):
         again.training.discard(LOCAL_OWNER, "long")
-
-
-def test_a_full_disk_keeps_the_last_good_checkpoint(services, plan, monkeypatch):
-    written = []
-
-    def save(tensors, path, metadata):
-        if written:
-            path.write_bytes(b"half")
-            raise OSError(28, "No space left on device")
-        written.append(path)
-        real(tensors, path, metadata)
-
-    real = safetensors.torch.save_file
-    monkeypatch.setattr(safetensors.torch, "save_file", save)
-    services.training.jobs.train(LOCAL_OWNER, plan, SPLIT)
-    job = ended(services)
-    assert "The disk is full" in job.error
-    assert "last good checkpoint is kept" in job.hint
-    folder = services.workspace / "training" / "mine"
-    assert sorted(path.name for path in folder.iterdir()) == ["checkpoint.safetensors", "plan.json"]
-    monkeypatch.setattr(safetensors.torch, "save_file", real)
-    services.training.jobs.resume(LOCAL_OWNER, "mine")
-    assert ended(services).model == "mine"
 
 
 def test_visitors_of_a_demo_neither_make_questions_nor_train(open_services, plan):

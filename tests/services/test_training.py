@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, StorageError, UsageError
+from pdfqa_core.errors import ModelError, PdfQAError, StorageError, UsageError
 from pdfqa_core.models import Encoders, ModelFiles
 from pdfqa_core.protocols.gold import read_gold
 from pdfqa_core.retrieval import onnx_graph
@@ -130,22 +130,6 @@ def test_a_model_comes_of_it_that_retrieves(services, plan, folder, kind, monkey
             real.encoder("mine")
     assert encoders.remove("mine")
     assert services.models.files.encoders.trained() == ()
-
-
-def test_a_run_that_was_stopped_goes_on_with_the_same_curve(services, plan):
-    whole = losses(train(services, plan(name="whole")))
-    training, first = services.training.train(LOCAL_OWNER, plan(name="parts"), SPLIT, task="training"), []
-    while len(losses(first)) < 2:
-        first.append(next(training))
-    services.tasks.stop("training")
-    with pytest.raises(StoppedError, match="same command goes on"):
-        first += list(training)
-    with pytest.raises(UsageError, match="begun with other questions"):
-        train(services, plan(name="parts", k=7))
-    assert losses(first) + losses(train(services, plan(name="parts"))) == whole
-    assert [model.name for model in services.models.files.encoders.trained()] == ["parts", "whole"]
-    with pytest.raises(UsageError, match="model called parts already"):
-        train(services, plan(name="parts"))
 
 
 def test_a_model_that_cannot_be_written_is_not_lost(services, plan, folder):

@@ -101,18 +101,6 @@ def test_what_was_decided_of_two_documents_stays(store: Store) -> None:
     assert store.versions.list("you") == ()
 
 
-def test_the_newer_one_takes_the_place_in_collections(store: Store) -> None:
-    one, two = add(store, b"one"), add(store, b"two")
-    both, first = store.collections.make("me", "Both"), store.collections.make("me", "First")
-    store.collections.put("me", both.id, [one, two])
-    store.collections.put("me", first.id, [one])
-    store.versions.found("me", NewerVersion(two, one, 3, 4))
-    store.versions.decide("me", two, one, REPLACED)
-    store.documents.remove("me", one)
-    assert contents(store) == {"Both": (two,), "First": (two,)}
-    assert store.versions.list("me") == (NewerVersion(two, one, 3, 4, REPLACED),)
-
-
 def test_only_two_documents_that_are_there_are_versions(store: Store) -> None:
     one, two, three = add(store, b"one"), add(store, b"two"), add(store, b"three")
     store.versions.found("me", NewerVersion(two, one, 3, 4))

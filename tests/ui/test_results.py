@@ -96,13 +96,3 @@ def test_measures_are_compared_with_people(rated: tuple[Services, str], tmp_path
     row = next(row for row in rows if (row["measure"], row["statistic"]) == ("answer_f1", "auroc"))
     assert n == row["n"]
     assert auroc == f"{float(row['value']):.2f} {float(row['low']):.2f} to {float(row['high']):.2f}"
-
-
-def test_a_third_who_signs_in_hides_them_again(rated: tuple[Services, str]) -> None:
-    services, study_id = rated
-    services.studies.sign_in(LOCAL_OWNER, study_id, "Cleo")
-    assert tables_html(services, LOCAL_OWNER, study_id, "") == ""
-    file, told = report(services, "Results, CSV", LOCAL_OWNER, study_id, "", None)
-    assert "error" in told
-    assert not isinstance(file, str)
-    services.studies.remove_annotator(LOCAL_OWNER, study_id, "Cleo")

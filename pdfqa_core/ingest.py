@@ -14,6 +14,7 @@ from pdfqa_core.errors import StoppedError
 from pdfqa_core.extraction.process.worker import ReadResult
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.streaming import TimeLeft, is_set
+from pdfqa_core.terms import composed
 from pdfqa_core.types import Document, DocumentState, Page, Progress
 from pdfqa_core.whole_files import file_sha256, keeping
 
@@ -52,6 +53,7 @@ def short_name(name: str) -> str:
 
     Of a longer name the beginning and the end stay.
     """
+    name = composed(name)  # macOS gives decomposed ones
     shown = "".join(c if c.isprintable() else "\ufffd" if "\ud800" <= c <= "\udfff" else " " for c in name[:10_000])
     shown = " ".join((shown if len(name) <= 10_000 else shown + name[-_NAME_END:]).split()) or "unnamed"
     if len(shown) <= _LONGEST_NAME:

@@ -64,6 +64,11 @@ def composed(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
+def plain_letters(text: str) -> str:
+    """Return a text case-folded and decomposed (NFKD), so that letters can be compared without their accents."""
+    return text.lower() if text.isascii() else unicodedata.normalize("NFKD", text.casefold())
+
+
 def terms(text: str) -> list[str]:
     """Return the index terms: NFKC-normalised, case-folded words with their marks; numbers keep their separators.
 

@@ -268,6 +268,7 @@ def test_nobody_waits_any_more(store, file):
     ("name", "shown"),
     [
         ("report.pdf", "report.pdf"),
+        ("Mu\u0308ller.pdf", "M\u00fcller.pdf"),
         ("two\nlines\t.pdf", "two lines .pdf"),
         ("safe\u202efdp.exe", "safe fdp.exe"),
         ("caf\udce9.pdf", "caf\ufffd.pdf"),

@@ -58,11 +58,12 @@ def add_files(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "import",
         help="a study from a ZIP, or of judged answers in a table",
         epilog="Tables: a row per answer with the columns question, answer and, if you like, conversation; people's "
-        "judgements stand in columns called “answer: Ada”, or in those that --annotators names.",
+        "judgements stand in columns called “answer: Ada”, or in those that --annotators names. Or a row per judgement "
+        "with annotator, criterion and value too, as “pdfqa export ratings” writes them (CSV, JSON lines, Parquet).",
     )
-    bring.add_argument("file", type=Path, metavar="FILE", help="ZIP, CSV or TSV")
+    bring.add_argument("file", type=Path, metavar="FILE", help="ZIP, CSV, TSV, JSONL or Parquet")
     bring.add_argument("--name", default="", help="what to call the study (default: as in the ZIP, or as the file)")
-    _add_columns(bring, ANSWER_FIELDS)
+    _add_columns(bring, (*ANSWER_FIELDS, *FIELDS))
     add_common(bring)
     bring.set_defaults(run=run_import)
 
@@ -165,16 +166,19 @@ def run_import(arguments: argparse.Namespace) -> int:
     """Bring a study in."""
     path: Path = arguments.file
     packed = begins(path, b"PK")
+    notes: list[str] = []
     with Services.open(workspace_of(arguments), settings_of(arguments)) as services:
         if packed:
             study = services.studies.files.take_in(LOCAL_OWNER, path, path.name, arguments.name)
         else:
             name, data = arguments.name or path.stem, read_file(path)
             with in_file(path.name):
-                study = services.studies.files.of_table(LOCAL_OWNER, data, name, _columns(arguments, ANSWER_FIELDS))
+                columns = _columns(arguments, (*ANSWER_FIELDS, *FIELDS))
+                study = services.studies.files.of_table(LOCAL_OWNER, data, name, columns, notes)
         ratings = len(services.studies.rated(LOCAL_OWNER, study.id).ratings)
     words = f"{study.name}: {len(study.turn_ids)} answers, {ratings} ratings"
-    _told(arguments, {"study": study.name, "answers": len(study.turn_ids), "ratings": ratings}, words)
+    found = {"study": study.name, "answers": len(study.turn_ids), "ratings": ratings}
+    _told(arguments, found | ({"notes": notes} if notes else {}), "\n".join([words, *notes]))
     return 0
 
 

@@ -37,6 +37,7 @@ from pdfqa_core.protocols.json_rows import JsonRow, check_ids, check_same_ids, l
 from pdfqa_core.protocols.retrieval import resolve
 from pdfqa_core.registry import Registry
 from pdfqa_core.settings import Settings
+from pdfqa_core.terms import composed
 from pdfqa_core.types import Document, Outcome, Page, Passage
 
 # ----------------------------------------------------------------------------------------------------
@@ -692,7 +693,7 @@ def cited_id(document: str, page: int | None) -> str:
     """Return what a citation of a page of a file, or of a passage of a data set, is compared by."""
     if page is None:
         return document
-    name = document.strip()
+    name = composed(document).strip()
     return f"{name if name.lower().endswith('.pdf') or not name else f'{name}.pdf'}#page={page}"
 
 

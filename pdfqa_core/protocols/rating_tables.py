@@ -8,6 +8,7 @@ told by row and column, all at once, and then nothing is taken.
 from __future__ import annotations
 
 import uuid
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -195,55 +196,132 @@ def _plain(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def study_of_table(data: bytes, name: str, columns: Columns, criteria: Sequence[Criterion]) -> StudyCopy:
-    """Return a study of the answers in a wide table, with the judgements of the people who have columns in it.
+def study_of_table(
+    data: bytes, name: str, columns: Columns, criteria: Sequence[Criterion]
+) -> tuple[StudyCopy, tuple[str, ...]]:
+    """Return a study of the answers in a table with people's judgements, and a sentence on what was left out.
 
-    A row is an answer: its columns question and answer, and conversation where there is one; rows of one conversation
-    are its turns, in their order. Of a criterion that the program knows the values must be on its scale, of others any
-    are taken. Raises UsageError that names all rows that do not fit.
+    The columns question and answer are needed. A wide table has a row for each answer, a long one (annotator,
+    criterion, value) for each judgement; rows of one `item` are one answer, in a long table without that column those
+    of one conversation, question and answer. Answers of one `conversation` are its turns, in their order. Of a
+    criterion that the program knows the values must be on its scale, of others any are taken. Judgements of passages
+    (items "TURN#RANK") are left out, as a table has no places of passages. Raises UsageError that names all rows that
+    do not fit.
     """
     table = read_csv(data)
     _check_names(table, columns)
+    cells = _cells(table, columns)
+    long = ("", "") in cells.values()
     for needed in ("question", "answer"):
         if columns.of(needed) not in table.header:
+            raise _without_answers(columns.of(needed), table) if long else _missing(columns.of(needed), table)
+    for needed, fixed in {"annotator": columns.annotator, "criterion": columns.criterion}.items():
+        if long and not fixed and columns.of(needed) not in table.header:
             raise _missing(columns.of(needed), table)
-    known = {one.name: one for one in criteria}
-    places = {
-        wanted: table.header.index(columns.of(wanted)) for wanted in ANSWER_FIELDS if columns.of(wanted) in table.header
-    }
-    now = datetime.now(UTC)
-    study_id = uuid.uuid4().hex
-    talks: dict[str, str] = {}
-    counts: dict[str, int] = {}
-    turns, ratings = [], []
-    faults: list[Fault] = []
-    heads = {table.header.index(column): (column, *cell) for column, cell in _cells(table, columns).items()}
+    wanted = (*ANSWER_FIELDS, *FIELDS) if long else (*ANSWER_FIELDS, "item")
+    places = {one: table.header.index(columns.of(one)) for one in wanted if columns.of(one) in table.header}
+    heads = {table.header.index(column): (column, *cell) for column, cell in cells.items()}
+    made = _Answers(name, criteria, columns, table.decimal_comma, long)
     for row in table.rows:
+        made.take(row, places, heads)
+    return made.study(table), made.notes()
+
+
+class _Answers:
+    """The answers of a table as they are met, with what people said of them."""
+
+    def __init__(
+        self, name: str, criteria: Sequence[Criterion], columns: Columns, decimal_comma: bool, long: bool
+    ) -> None:
+        self._name, self._columns, self._decimal_comma, self._long = name, columns, decimal_comma, long
+        self._known = {one.name: one for one in criteria}
+        self._id, self._now = uuid.uuid4().hex, datetime.now(UTC)
+        self._turns: dict[tuple[str, ...], StudyTurn] = {}
+        self._talks: dict[tuple[str, ...], str] = {}
+        self._counts: Counter[tuple[str, ...]] = Counter()
+        self._ratings: dict[tuple[str, str, str], tuple[int, Rating]] = {}
+        self._faults: list[Fault] = []
+        self._passages = 0
+
+    def take(self, row: CsvRow, places: Mapping[str, int], heads: Mapping[int, tuple[str, str, str]]) -> None:
+        """Take a row in."""
         cells = {wanted: row.cells[place].strip() for wanted, place in places.items()}
-        talk = cells.get("conversation", "") or str(row.number)
-        counts[talk] = counts.get(talk, 0) + 1
-        turn = Turn(uuid.uuid4().hex, counts[talk], cells["question"], cells["question"], Answer(cells["answer"]))
-        title = cells["conversation"] if cells.get("conversation") else cells["question"]
-        turns.append(StudyTurn(turn, talks.setdefault(talk, uuid.uuid4().hex), title, {}))
-        for said in _row(row, {}, heads, columns, turn.id):
-            criterion = known.get(said.criterion)
-            if criterion is None:
-                value = columns.values.get(said.value, label_of(said.value, table.decimal_comma))
-            else:
-                value = value_of(said.value, criterion, columns.values)
-            if is_missing(said.value) and (not value or (criterion is None and is_missing(value))):
-                continue
-            if not value and criterion is not None:
-                why = f"{said.value!r} is no value of {said.criterion}: {_choices(criterion)}"
-                faults.append(Fault(row.number, said.column, why))
-            ratings.append(Rating(study_id, turn.id, said.annotator, said.criterion, value, "", 0.0, now))
-    if faults:
-        raise TableError(faults, "Say what such words mean: --values Yes=1,No=0.")
-    if not ratings:
-        raise UsageError("The table holds no judgement.", f"Columns: {', '.join(table.header)}.")
-    people = tuple(Annotator(one, now) for one in dict.fromkeys(rating.annotator for rating in ratings))
-    study = Study(study_id, name, now, "", tuple(one.turn.id for one in turns))
-    return StudyCopy(study, tuple(turns), people, tuple(ratings))
+        item, rank = _of_passage(cells.get("item", ""))
+        said = _row(row, places, heads, self._columns, item or "-")
+        if rank:
+            self._passages += len(said)
+            return
+        turn_id = self._turn(row, item, cells)
+        for one in said:
+            self._faults += one.faults
+            self._rate(one, turn_id)
+
+    def _turn(self, row: CsvRow, item: str, cells: Mapping[str, str]) -> str:
+        """Return the id of the answer that a row is about."""
+        named, question = cells.get("conversation", ""), cells["question"]
+        key: tuple[str, ...] = (str(row.number),)
+        if self._long:
+            key = (item,) if item else (named, question, cells["answer"])
+        if key not in self._turns:
+            talk = (named,) if named else ("", *key)
+            self._counts[talk] += 1
+            turn = Turn(uuid.uuid4().hex, self._counts[talk], question, question, Answer(cells["answer"]))
+            title = named or question
+            self._turns[key] = StudyTurn(turn, self._talks.setdefault(talk, uuid.uuid4().hex), title, {})
+        return self._turns[key].turn.id
+
+    def _rate(self, said: Said, turn_id: str) -> None:
+        criterion = self._known.get(said.criterion)
+        if criterion is None:
+            value = self._columns.values.get(said.value, label_of(said.value, self._decimal_comma))
+        else:
+            value = value_of(said.value, criterion, self._columns.values)
+        if is_missing(said.value) and (not value or (criterion is None and is_missing(value))):
+            return
+        for field_, there in (("annotator", said.annotator), ("criterion", said.criterion)):
+            if not there:
+                self._faults.append(said.fault(field_, "is empty"))
+        if not value and criterion is not None:
+            why = f"{said.value!r} is no value of {said.criterion}: {_choices(criterion)}"
+            self._faults.append(said.fault("value", why))
+        moment = said.rated_at or self._now
+        rating = Rating(self._id, turn_id, said.annotator, said.criterion, value, said.comment, said.seconds, moment)
+        first, _ = self._ratings.setdefault((turn_id, said.annotator, said.criterion), (said.row, rating))
+        if first != said.row:
+            self._faults.append(said.fault("value", f"repeats row {first}"))
+
+    def study(self, table: CsvTable) -> StudyCopy:
+        """Return the study. Raises UsageError."""
+        if self._faults:
+            raise TableError(list(dict.fromkeys(self._faults)), "Say what such words mean: --values Yes=1,No=0.")
+        ratings = tuple(rating for _, rating in self._ratings.values())
+        if not ratings:
+            raise UsageError("The table holds no judgement.", f"Columns: {', '.join(table.header)}.")
+        turns = tuple(self._turns.values())
+        people = tuple(Annotator(one, self._now) for one in dict.fromkeys(rating.annotator for rating in ratings))
+        study = Study(self._id, self._name, self._now, "", tuple(one.turn.id for one in turns))
+        return StudyCopy(study, turns, people, ratings)
+
+    def notes(self) -> tuple[str, ...]:
+        """Return a sentence on what was left out."""
+        if not self._passages:
+            return ()
+        told = f"{self._passages} judgements of passages were left out, as a table has no places of passages"
+        return (f"{told}: “pdfqa study export” takes a whole study along.",)
+
+
+def _of_passage(item: str) -> tuple[str, str]:
+    """Return the answer that an item is about, and what of it behind a "#", where it is a passage."""
+    answer, _, rank = item.rpartition("#")
+    return (answer, rank) if answer and (rank.isdecimal() or rank.startswith("+")) else (item, "")
+
+
+def _without_answers(name: str, table: CsvTable) -> UsageError:
+    return UsageError(
+        f"The column {name!r} is not there, and a study needs questions and answers.",
+        f"Columns: {', '.join(table.header)}. Ratings alone go into a study that is there (“pdfqa study add-ratings”), "
+        "or are compared as they are (“pdfqa agreement”).",
+    )
 
 
 def _cells(table: CsvTable, columns: Columns) -> dict[str, tuple[str, str]]:

@@ -14,11 +14,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pdfqa_core.csv_format import write_csv
-from pdfqa_core.errors import StoppedError, UsageError
+from pdfqa_core.errors import StoppedError, UsageError, first_of
 from pdfqa_core.evaluation_types import GoldItem, RankedPlace, Ranking, ScoredItem, ScoredSystem
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.metrics.ranking import RankingMeasure
 from pdfqa_core.protocols.gold import GoldFile, GoldPlace, GoldQuestion
+from pdfqa_core.terms import composed, plain_letters
 from pdfqa_core.types import GENERATED, Document, Hit, Page, Passage, Progress, Question, Span
 
 # ----------------------------------------------------------------------------------------------------
@@ -64,33 +65,38 @@ class ResolvedGold:
 def resolve(file: GoldFile, documents: Sequence[Document], page: Callable[[str, int], Page | None]) -> ResolvedGold:
     """Return the questions as gold items: names become document ids, quotes become spans of the page's text.
 
-    `page` gives a page of a document by id and number. A place that names no document means the only one there is. A
-    quote that is not on a page leaves the whole of that page as gold. A question whose places are all missing has no
-    gold: it stays unscored. Raises UsageError if no question has any gold here.
+    `page` gives a page of a document by id and number. A place that names no document means the only one there is. Of
+    several documents of one name that is meant which has the page and the quote; where that is none or several, a note
+    names the row. A quote that is not on a page leaves the whole of that page as gold. A question whose places are all
+    missing has no gold: it stays unscored. Raises UsageError if no question has any gold here.
     """
     if file.corpus:
         return ResolvedGold(tuple(_of_corpus(file)))
-    by_name: dict[str, str] = {}
-    for document in documents:
-        for name in (document.id, document.filename, document.title):
-            by_name.setdefault(_key(name), document.id)
+    by_name = _by_name(documents)
     known = {question.id: question for question in file.questions}
     items: list[GoldItem] = []
     absent: Counter[str] = Counter()
+    unclear: list[str] = []
     lost = 0
     for question in file.questions:
         spans: list[Span] = []
         pages: list[tuple[str, int]] = []
+        several = ""  # documents have this name
         quotes: dict[str, bool] = {}  # whether it was found on one of the question's pages
         for place in question.places:
-            document_id = _document_id(place, by_name, documents, question)
-            if document_id is None or place.page is None:
+            named = _named(place, by_name, documents, question)
+            if not named or place.page is None:
                 absent[place.document or "(no name)"] += 1
                 continue
-            found = page(document_id, place.page)
-            if found is None:
+            there = {one: found for one in named if (found := page(one, place.page)) is not None}
+            if len(there) > 1:
+                several = place.document
+                there = {one: read for one, read in there.items() if place.quote and locate(place.quote, read.text)}
+            elif not there:
                 absent[f"{place.document} page {place.page}"] += 1
+            if len(there) != 1:
                 continue
+            ((document_id, found),) = there.items()
             stretch = locate(place.quote, found.text) if place.quote else None
             if place.quote:
                 quotes[place.quote] = quotes.get(place.quote, False) or stretch is not None
@@ -99,18 +105,28 @@ def resolve(file: GoldFile, documents: Sequence[Document], page: Callable[[str, 
             else:
                 pages.append((document_id, place.page))
         lost += sum(not found for found in quotes.values())
+        unclear += [f"row {question.row} ({several})"] if several and not spans and not pages else []
         items.append(_item(question, tuple(dict.fromkeys(spans)), tuple(dict.fromkeys(pages)), known))
-    notes = [f"{name} is not in the workspace ({count} gold places)." for name, count in list(absent.items())[:5]]
-    notes += [f"{len(absent) - 5} other documents or pages are not in the workspace."] if len(absent) > 5 else []
-    if lost:
-        words = "1 quote was" if lost == 1 else f"{lost} quotes were"
-        notes.append(f"{words} not found on any page named with it; the whole page counts instead.")
+    notes = _notes(absent, unclear, lost)
     if not any(item.gold_spans or item.gold_pages for item in items):
         raise UsageError(
             f"No question of {file.name} has gold in this workspace. {' '.join(notes)}".strip(),
             "Add the PDFs that it names; every question needs a page or a quote.",
         )
     return ResolvedGold(tuple(items), tuple(notes))
+
+
+def _notes(absent: Counter[str], unclear: Sequence[str], lost: int) -> list[str]:
+    notes = [f"{name} is not in the workspace ({count} gold places)." for name, count in list(absent.items())[:5]]
+    notes += [f"{len(absent) - 5} other documents or pages are not in the workspace."] if len(absent) > 5 else []
+    if unclear:
+        notes.append(
+            f"Several documents have the name in {first_of(unclear)}, and no quote on the page says which is meant."
+        )
+    if lost:
+        words = "1 quote was" if lost == 1 else f"{lost} quotes were"
+        notes.append(f"{words} not found on any page named with it; the whole page counts instead.")
+    return notes
 
 
 def _of_corpus(file: GoldFile) -> Iterator[GoldItem]:
@@ -123,18 +139,31 @@ def _of_corpus(file: GoldFile) -> Iterator[GoldItem]:
         yield replace(item, gold_texts=tuple(texts[name] for name in names if name in texts))
 
 
+def _by_name(documents: Sequence[Document]) -> dict[str, list[str]]:
+    """Return the ids of the documents of each name: their ids and file names, and titles that are no file's name."""
+    by_name: dict[str, list[str]] = {}
+    for one in documents:
+        for name in dict.fromkeys((_key(one.id), _key(one.filename))):
+            by_name.setdefault(name, []).append(one.id)
+    files = frozenset(by_name)
+    for one in documents:
+        if (title := _key(one.title)) not in files:
+            by_name.setdefault(title, []).append(one.id)
+    return by_name
+
+
 def _key(name: str) -> str:
-    plain = name.strip().casefold().removesuffix(".pdf")
+    plain = composed(name).strip().casefold().removesuffix(".pdf")
     return " ".join(plain.replace("_", " ").replace("-", " ").split())
 
 
-def _document_id(
-    place: GoldPlace, by_name: Mapping[str, str], documents: Sequence[Document], question: GoldQuestion
-) -> str | None:
+def _named(
+    place: GoldPlace, by_name: Mapping[str, Sequence[str]], documents: Sequence[Document], question: GoldQuestion
+) -> Sequence[str]:
     if place.document:
-        return by_name.get(_key(place.document))
+        return by_name.get(_key(place.document), ())
     if len(documents) == 1:
-        return documents[0].id
+        return (documents[0].id,)
     raise UsageError(
         f"Row {question.row} names no document, and the workspace has {len(documents)}.",
         'Add a "document" to the row, or evaluate with one document.',
@@ -168,10 +197,10 @@ def _item(
 
 def locate(quote: str, text: str) -> tuple[int, int] | None:
     """Return where `quote` stands in `text`, comparing letters and digits only; None if it does not."""
-    wanted = "".join(c for c in quote.casefold() if c.isalnum())
+    wanted = "".join(filter(str.isalnum, plain_letters(quote)))
     if not wanted:
         return None
-    kept = [(i, folded) for i, c in enumerate(text) for folded in c.casefold() if folded.isalnum()]
+    kept = [(i, letter) for i, c in enumerate(text) for letter in plain_letters(c) if letter.isalnum()]
     found = "".join(folded for _, folded in kept).find(wanted)
     return None if found < 0 else (kept[found][0], kept[found + len(wanted) - 1][0] + 1)
 

@@ -33,6 +33,7 @@ from pdfqa_core.settings import ExtractionSettings, Settings
 from pdfqa_core.storage import Reading, Store
 from pdfqa_core.storage.document_copies import copied
 from pdfqa_core.storage.documents import Documents
+from pdfqa_core.terms import composed
 from pdfqa_core.types import Document, DocumentState, Page, Progress
 
 # ----------------------------------------------------------------------------------------------------
@@ -252,7 +253,7 @@ class DocumentService:
         known = self.kept.list(owner)
         found: list[str] = []
         for name in names:
-            ids = [d.id for d in known if name in (d.filename, d.title, d.id)]
+            ids = [d.id for d in known if composed(name) in map(composed, (d.filename, d.title, d.id))]
             if not ids:
                 there = ", ".join(document.filename for document in known) or "none"
                 raise UsageError(f"There is no document {name!r}.", f"Known: {there}.")

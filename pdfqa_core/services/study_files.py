@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import MutableSequence, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -124,11 +124,18 @@ class StudyFiles:
         named = replace(copy.study, name=name.strip() or copy.study.name)
         return self._store.put(owner, replace(copy, study=named))
 
-    def of_table(self, owner: str, data: bytes, name: str, columns: Columns) -> Study:
-        """Make a study of answers and judgements in a table, and return it. Raises UsageError that names the rows."""
+    def of_table(
+        self, owner: str, data: bytes, name: str, columns: Columns, notes: MutableSequence[str] | None = None
+    ) -> Study:
+        """Make a study of answers and judgements in a table, and return it. Raises UsageError that names the rows.
+
+        `notes` gets a sentence on what was left out.
+        """
         if not name.strip():
             raise UsageError("A study needs a name.")
-        copy = rating_tables.study_of_table(data, name.strip(), columns, self._studies.criteria)
+        copy, told = rating_tables.study_of_table(as_csv(data), name.strip(), columns, self._studies.criteria)
+        if notes is not None:
+            notes.extend(told)
         return self._store.put(owner, copy)
 
     def add_ratings(

@@ -6,6 +6,7 @@ import pytest
 from pdfqa_core.errors import StoppedError, UsageError
 from pdfqa_core.evaluation_types import Evaluation, GoldItem, Ranking, ScoredSystem
 from pdfqa_core.metrics.comparison import compare, latency
+from pdfqa_core.protocols.base import cited_id
 from pdfqa_core.protocols.gold import GoldFile, GoldPlace, GoldQuestion
 from pdfqa_core.protocols.retrieval import MEASURES, curve, judge, locate, resolve, run_system, scored
 from pdfqa_core.types import Document, Hit, Page, Passage, Progress, Question, Span
@@ -162,6 +163,45 @@ def test_a_quote_on_one_of_two_pages_is_not_missed():
     assert resolved.items[0].gold_pages == (("id1", 1),)
     assert resolved.items[0].gold_spans == (Span("id1", 2, 0, 12),)
     assert resolved.notes == ()
+
+
+def test_accents_of_names_and_quotes_may_be_encoded_in_either_way():
+    # macOS writes decomposed names
+    stored = Document("id1", "", "Mu\u0308ller Gebu\u0308hrenliste.pdf", 1, WHEN, "me")
+    place = GoldPlace("M\u00fcller Geb\u00fchrenliste.pdf", 1, "jährliche Gebühr")
+    for text in ("Die jährliche Gebühr", "Die ja\u0308hrliche Gebu\u0308hr"):
+        page = lambda _, number, text=text: Page("id1", number, "", 600, 800, text)  # noqa: E731
+        (found,) = resolve(GoldFile("gold", (question("a", place),)), [stored], page).items
+        assert found.gold_spans == (Span("id1", 1, 4, len(text)),)
+    assert cited_id("Mu\u0308ller", 1) == cited_id("M\u00fcller.pdf", 1)
+
+
+def test_of_two_documents_of_one_name_the_one_with_the_page_and_the_quote_is_meant():
+    texts = {"a": ["5,200 maps", "same"], "b": ["4 boats", "same", "an index"]}
+    documents = [Document(one, "Yearbook", "same.pdf", len(texts[one]), WHEN, "me") for one in texts]
+    documents.append(Document("c", "same", "other.pdf", 3, WHEN, "me"))  # a title counts where no file has the name
+    file = GoldFile(
+        "gold",
+        (
+            question("a", GoldPlace("same.pdf", 1, "4 boats")),
+            question("b", GoldPlace("same.pdf", 3)),
+            question("c", GoldPlace("same.pdf", 2, "same")),
+            question("d", GoldPlace("same.pdf", 1)),
+            question("e", GoldPlace("same.pdf", 1, "nowhere")),
+        ),
+    )
+
+    def page(document_id, number):
+        read = texts.get(document_id, ["", "", ""])
+        return Page(document_id, number, "", 600, 800, read[number - 1]) if number <= len(read) else None
+
+    resolved = resolve(file, documents, page)
+    a, b, *others = resolved.items
+    assert a.gold_spans == (Span("b", 1, 0, 7),)
+    assert b.gold_pages == (("b", 3),)
+    assert all(one.gold_spans == one.gold_pages == () for one in others)
+    (note,) = resolved.notes
+    assert note.startswith("Several documents have the name in row 1 (same.pdf)")
 
 
 def test_gold_that_is_nowhere_is_an_error():

@@ -210,6 +210,64 @@ def test_missing_values_are_no_ratings(store: Store) -> None:
     assert files.add_ratings("me", study_id, said, Columns(), ["Ada", "Ben"]) == 2
 
 
+LONG = """question,answer,item,annotator,criterion,value,comment
+What is the fee?,73 crowns,i1,Ada,answer,1,well
+What is the fee?,73 crowns,i1,Ben,answer,0,
+And then?,Nothing.,i2,Ada,answer,NA,
+And then?,Nothing.,i2#1,Ada,passage,1,
+"""
+
+
+def test_a_table_with_a_row_for_each_judgement_becomes_a_study(store: Store) -> None:
+    _, files = services(store)
+    notes: list[str] = []
+    study = files.of_table("me", LONG.encode(), "Long", Columns(), notes)
+    turns = store.studies.turns("me", study.id)
+    assert [(one.turn.question, one.turn.answer.text) for one in turns] == [
+        ("What is the fee?", "73 crowns"), ("And then?", "Nothing."),
+    ]  # fmt: skip
+    assert [(one.annotator, one.value, one.comment) for one in store.studies.ratings(study.id)] == [
+        ("Ada", "1", "well"), ("Ben", "0", ""),
+    ]  # fmt: skip
+    (note,) = notes
+    assert note.startswith("1 judgements of passages were left out")
+    without_items = "\n".join(
+        ",".join(cell for n, cell in enumerate(line.split(",")) if n != 2) for line in LONG.splitlines()[:3]
+    )
+    again = files.of_table("me", without_items.encode(), "No items", Columns())
+    assert len(again.turn_ids) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "words", "hint"),
+    [
+        (("annotator", "who"), "The column 'annotator' is not there", "--columns"),
+        (("question", "q"), "a study needs questions and answers", "add-ratings"),
+        (("i1,Ben", "i1,Ada"), "row 3, column 'value': repeats row 2", "--values"),
+        (("i1,Ben", "i1,"), "row 3, column 'annotator': is empty", "--values"),
+        (("answer,0", "answer,maybe"), "row 3, column 'value': 'maybe' is no value of answer", "--values"),
+    ],
+)
+def test_what_a_long_table_lacks_is_told(store: Store, change: tuple[str, str], words: str, hint: str) -> None:
+    with pytest.raises(UsageError, match=words) as raised:
+        services(store)[1].of_table("me", LONG.replace(*change).encode(), "Long", Columns())
+    assert hint in raised.value.hint
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet", "wide"])
+def test_exported_ratings_become_a_study_of_their_own(store: Store, elsewhere: Store, kind: str) -> None:
+    study_id = rated(store)
+    data = services(store)[0].file("me", study_id, kind, None).data
+    notes: list[str] = []
+    copy = services(elsewhere)[1].of_table("me", data, "Again", Columns(), notes)
+    questions = {one.turn.question for one in store.studies.turns("me", study_id)}
+    assert {one.turn.question for one in elsewhere.studies.turns("me", copy.id)} == questions
+    about_answers = [one for one in store.studies.ratings(study_id) if "#" not in one.item_id]
+    said = sorted((one.annotator, one.criterion, one.value) for one in elsewhere.studies.ratings(copy.id))
+    assert said == sorted((one.annotator, one.criterion, one.value) for one in about_answers)
+    assert len(notes) == (len(store.studies.ratings(study_id)) > len(about_answers))
+
+
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet", "wide"])
 def test_exported_ratings_come_back_as_they_were(store: Store, elsewhere: Store, kind: str) -> None:
     study_id = rated(store)

@@ -22,6 +22,7 @@ class DocumentState(StrEnum):
     READY = "ready"
     PARTIAL = "ready without some pages"
     NO_TEXT = "no text"
+    XFA = "XFA form"
     ENCRYPTED = "encrypted"
     BROKEN = "broken"
     TOO_LARGE = "too large"

@@ -76,8 +76,9 @@ def run(arguments: argparse.Namespace) -> int:
         row = {"state": read.state, "reason": read.reason, "pages": len(read.pages), **made}
         print(json.dumps(row, ensure_ascii=False))
         return 0
-    if read.reason:
-        print(f"pdfqa: {read.reason}", file=sys.stderr)
+    warnings = [one for page in read.pages for one in page.warnings if " has no text" not in one]
+    for said in dict.fromkeys(filter(None, (read.reason, *warnings))):
+        print(f"pdfqa: {said}", file=sys.stderr)
     if arguments.output:
         print(f"{len(read.pages)} pages in {arguments.output}")
     else:

@@ -61,17 +61,20 @@ def read_page(
     """Return the lines of a page of an open document (a raw FPDF_DOCUMENT)."""
     import pypdfium2.raw as pdfium
 
+    from pdfqa_core.extraction.beside import told
     from pdfqa_core.extraction.hidden.annotations import with_annotations
     from pdfqa_core.extraction.hidden.find_hidden import read_characters
     from pdfqa_core.extraction.layout.lines import find_lines
     from pdfqa_core.extraction.raw_page import RawPage, page_warnings
     from pdfqa_core.extraction.tables.find_tables import with_tables
+    from pdfqa_core.extraction.tables.grids import read_rulings
+    from pdfqa_core.extraction.text.added import with_struck, with_values
     from pdfqa_core.extraction.text.raised import with_raised
 
     label = _label(document, number)
     page = pdfium.FPDF_LoadPage(document, number - 1)
     if page:
-        page = with_annotations(document, page, number)
+        page, said = with_annotations(document, page, number)
     if not page:
         return RawPage.damaged(document_id, number, label)
     try:
@@ -79,12 +82,16 @@ def read_page(
         if found is None:
             return RawPage.damaged(document_id, number, label, f"The text of page {number} could not be read.")
         glyphs, drawn, hidden, reasons = found
+        rulings = read_rulings(drawn, thresholds)
+        glyphs, hidden = with_values(glyphs, hidden, said.values)
+        glyphs, hidden = with_struck(glyphs, hidden, rulings.levels(), said.struck)
         glyphs = with_raised(glyphs)
         lines = find_lines(glyphs, hidden)
         if tables and lines:
-            lines = with_tables(drawn, glyphs, hidden, lines, thresholds)
+            lines = with_tables(rulings, glyphs, hidden, lines, thresholds)
+        lines += said.note_lines(glyphs.frame, len(lines))
         pictured = pdfium.FPDFPage_CountObjects(page) > 0 or pdfium.FPDFPage_GetAnnotCount(page) > 0
-        warnings = page_warnings(number, lines, reasons, drawn=pictured)
+        warnings = page_warnings(number, lines, reasons, [told(said.files)] if said.files else [], drawn=pictured)
         width, height = glyphs.frame.width, glyphs.frame.height
         return RawPage(Page(document_id, number, label, width, height, "", warnings=warnings), lines)
     finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pdfqa_core.errors import DocumentError
@@ -21,6 +21,7 @@ class PagewiseExtractor:
 
     def extract(self, path: Path, document_id: str, *, password: str | None = None) -> Iterator[Page]:
         """Yield the pages of the PDF in order. Raises a `DocumentError` with the state it ends in."""
+        from pdfqa_core.extraction.beside import attached_names, is_xfa, told
         from pdfqa_core.extraction.layout.outline import read_outline
         from pdfqa_core.extraction.layout.pages import build_pages
         from pdfqa_core.extraction.open import open_document
@@ -31,6 +32,13 @@ class PagewiseExtractor:
         with open_document(path, password, name) as document:
             count = len(document)
             outline = read_outline(document.raw)
+            attached, xfa = attached_names(document.raw), is_xfa(document.raw)
+        if xfa:
+            raise DocumentError(
+                DocumentState.XFA,
+                f"{name} is an XFA form: its pages are made by Adobe's viewer as it opens, not stored.",
+                "Open it there and print it to a new PDF.",
+            )
         if count > options.max_pages:
             raise DocumentError(
                 DocumentState.TOO_LARGE,
@@ -52,4 +60,7 @@ class PagewiseExtractor:
             raw.append(page)
             if options.on_page is not None:
                 options.on_page(len(raw), len(numbers), by_ocr)
+        if attached and raw:
+            facts = raw[0].facts
+            raw[0] = replace(raw[0], facts=replace(facts, warnings=(*facts.warnings, told(attached))))
         yield from build_pages(raw, outline)

@@ -75,6 +75,7 @@ _TONES = {
     DocumentState.PARTIAL: "warn",
     DocumentState.ENCRYPTED: "warn",
     DocumentState.NO_TEXT: "warn",
+    DocumentState.XFA: "warn",
 }
 
 

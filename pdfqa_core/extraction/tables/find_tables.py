@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pdfqa_core.extraction.drawn import Drawn
 from pdfqa_core.extraction.raw_page import PageTable, TextLine, enclosing
 from pdfqa_core.extraction.tables.aligned import find_aligned, suggested
 from pdfqa_core.extraction.tables.found import DEFAULT, FoundTable, TableThresholds
-from pdfqa_core.extraction.tables.grids import Rulings, find_grids, grid_heights, read_rulings
+from pdfqa_core.extraction.tables.grids import Rulings, find_grids, grid_heights
 from pdfqa_core.extraction.text.glyphs import Flags, Glyphs
 from pdfqa_core.extraction.text.normalise import right_to_left
 from pdfqa_core.extraction.text.words import Word, find_words, words_of_lines
@@ -17,13 +16,12 @@ from pdfqa_core.types import Box
 
 
 def with_tables(
-    drawn: Drawn, glyphs: Glyphs, hidden: Flags, lines: list[TextLine], thresholds: TableThresholds = DEFAULT
+    rulings: Rulings, glyphs: Glyphs, hidden: Flags, lines: list[TextLine], thresholds: TableThresholds = DEFAULT
 ) -> list[TextLine]:
     """Return the lines with those of each table replaced by one line that stands for it.
 
     `hidden` (n,) marks the glyphs that a person cannot see. Lines that no table takes stay as they are, in their order.
     """
-    rulings = read_rulings(drawn, thresholds)
     aligned, ruled = suggested(lines), grid_heights(rulings, thresholds)
     heights = [place for pair in (aligned, ruled) if pair is not None for place in pair]
     if not heights:

@@ -28,7 +28,7 @@ from pdfqa_core.extraction.tables.found import (
     signs_joined,
     trimmed,
 )
-from pdfqa_core.extraction.text.glyphs import Flags, PageFrame, cells, quick
+from pdfqa_core.extraction.text.glyphs import Flags, Floats, PageFrame, cells, quick
 from pdfqa_core.extraction.text.words import Word
 from pdfqa_core.types import Box
 
@@ -61,6 +61,10 @@ class Rulings:
     horizontal: list[Stroke] = field(default_factory=list)
     vertical: list[Stroke] = field(default_factory=list)
     fills: list[Box] = field(default_factory=list)
+
+    def levels(self) -> Floats:
+        """Return height, start and end of each horizontal stroke, (n, 3)."""
+        return np.array([(s.place, s.start, s.end) for s in self.horizontal]).reshape(-1, 3)
 
 
 def read_rulings(drawn: Drawn, thresholds: TableThresholds = DEFAULT) -> Rulings:

@@ -71,6 +71,7 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 Addresses = npt.NDArray[np.uint64]
+Place = tuple[float, float, float, float]
 
 BOLD_NAME = re.compile(r"bold|black|heavy|demi|(?:cm|sf|ec|lm)\w?bx|sfsx|(?:^|[-,])bd", re.IGNORECASE)
 _BOLD_WEIGHT = 600
@@ -95,6 +96,11 @@ class PageFrame:
         """Return points of user space as points of the shown page, origin at the top left."""
         a, b, c, d, e, f = self.matrix
         return a * x + c * y + e, b * x + d * y + f
+
+    def shown(self, place: Place) -> Place:
+        """Return x0, top, x1, bottom on the shown page of left, bottom, right, top in user space."""
+        x, y = self.map(np.array(place[::2]), np.array(place[1::2]))
+        return float(x.min()), float(y.min()), float(x.max()), float(y.max())
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
+STRUCK, STRUCK_END = 0xF0000, 0xF0001  # codes that stand around struck-out words
 # Bullets and arrows of the Symbol and Wingdings fonts, which come out as private-use characters.
 _SYMBOLS = {
     0xF0B7: "•",
@@ -19,6 +20,8 @@ _SYMBOLS = {
     0xF0B0: "°",
     0xF02D: "-",
     0xF06F: "◦",
+    STRUCK: "[struck out: ",
+    STRUCK_END: "]",
 }
 # Compatibility forms whose plain form means the same; superscripts, fractions and signs are left as they are.
 _COMPATIBILITY = (

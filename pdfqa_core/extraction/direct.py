@@ -62,13 +62,13 @@ def read_page(
     import pypdfium2.raw as pdfium
 
     from pdfqa_core.extraction.beside import told
+    from pdfqa_core.extraction.hidden.added import with_struck, with_values
     from pdfqa_core.extraction.hidden.annotations import with_annotations
     from pdfqa_core.extraction.hidden.find_hidden import read_characters
     from pdfqa_core.extraction.layout.lines import find_lines
     from pdfqa_core.extraction.raw_page import RawPage, page_warnings
     from pdfqa_core.extraction.tables.find_tables import with_tables
-    from pdfqa_core.extraction.tables.grids import read_rulings
-    from pdfqa_core.extraction.text.added import with_struck, with_values
+    from pdfqa_core.extraction.tables.grids import Rulings, read_rulings
     from pdfqa_core.extraction.text.raised import with_raised
 
     label = _label(document, number)
@@ -82,7 +82,7 @@ def read_page(
         if found is None:
             return RawPage.damaged(document_id, number, label, f"The text of page {number} could not be read.")
         glyphs, drawn, hidden, reasons = found
-        rulings = read_rulings(drawn, thresholds)
+        rulings = read_rulings(drawn, thresholds) if tables else Rulings()
         glyphs, hidden = with_values(glyphs, hidden, said.values)
         glyphs, hidden = with_struck(glyphs, hidden, rulings.levels(), said.struck)
         glyphs = with_raised(glyphs)

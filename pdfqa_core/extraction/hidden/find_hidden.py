@@ -113,9 +113,15 @@ def _between(glyphs: Glyphs, chosen: Flags) -> Flags:
     return glyphs.space & chosen[before] & chosen[after] if chosen.any() else chosen
 
 
-def _letters(glyphs: Glyphs, chosen: Flags) -> str:
+def _tell_letters(glyphs: Glyphs, pieces: list[_Marked]) -> bool:
+    """Return whether what stands in place of these pieces has a letter or a digit."""
+    owners = [owner for piece in pieces for owner in piece.owners]
+    return bool(owners) and bool(_letters(glyphs, np.isin(glyphs.owners, np.array(owners, np.uint64)), len(glyphs)))
+
+
+def _letters(glyphs: Glyphs, chosen: Flags, most: int = _LONGEST) -> str:
     """Return the letters and digits of the chosen characters, in a form in which ligatures and accents do not count."""
-    codes = glyphs.codes[chosen][:_LONGEST].tolist()
+    codes = glyphs.codes[chosen][:most].tolist()
     text = "".join(chr(code) if 0 <= code < 0x110000 and not 0xD800 <= code < 0xE000 else " " for code in codes)
     plain = unicodedata.normalize("NFKD", text).casefold()
     return "".join(c for c in plain if c.isalnum())
@@ -441,6 +447,8 @@ def read_characters(page: Any, *, replaced: bool = True) -> tuple[Glyphs, Drawn,
     drawn = read_drawn(page, glyphs)
     forged = np.zeros(len(glyphs), dtype=np.bool_)
     pieces = marked_texts(drawn)
+    if replaced and not _tell_letters(glyphs, pieces):
+        pieces = []  # hyphens and spaces: there is no need to read the page once more without them
     as_drawn = _characters(page) if pieces else None
     if as_drawn is not None and not replaced:
         glyphs, forged = as_drawn, np.zeros(len(as_drawn), dtype=np.bool_)

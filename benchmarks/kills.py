@@ -134,8 +134,8 @@ def evaluate(services: Services, _first: int) -> Iterator[str]:
     """Ask the questions of evaluation runs; each stored answer is said."""
     asked = RunRequest("answers", SAMPLE / "questions.jsonl", {"quoted": SETTINGS}, options={"bertscore": "no"})
     while True:
-        run, known = services.evaluation.runs.begin(LOCAL_OWNER, asked, anew=True).id, set[tuple[str, str]]()
-        for _ in services.evaluation.runs.go(LOCAL_OWNER, run):
+        run, known = services.evaluation.begin(LOCAL_OWNER, asked, anew=True).id, set[tuple[str, str]]()
+        for _ in services.evaluation.go(LOCAL_OWNER, run):
             stored = set(services.evaluation.runs.predictions(LOCAL_OWNER, run))
             yield from (f"{run} {item}" for _, item in stored - known)
             known = stored
@@ -281,8 +281,8 @@ def whole(services: Services, document_id: str) -> bool:
 def goes_on(kind: str, workspace: Path, first: int) -> bool:
     """Whether the work is done once more, from its beginning to an end, in the workspace that was left."""
     with Services.open(workspace, SETTINGS) as services:
-        for left in services.evaluation.runs.list(LOCAL_OWNER):
-            for _ in services.evaluation.runs.go(LOCAL_OWNER, left.id):
+        for left in services.evaluation.list_runs(LOCAL_OWNER):
+            for _ in services.evaluation.go(LOCAL_OWNER, left.id):
                 pass
             if services.evaluation.runs.get(LOCAL_OWNER, left.id).state is not RunState.DONE:
                 return False

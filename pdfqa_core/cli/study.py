@@ -35,7 +35,7 @@ from pdfqa_core.protocols.study_measures import (
 )
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.services.accounts import entrance
-from pdfqa_core.services.mahueval import Overlap, first_questions
+from pdfqa_core.services.evaluation import Overlap, first_questions
 from pdfqa_core.services.study_reports import MEASURE_FORMS, REPORTS
 from pdfqa_core.study_types import Role, Study
 from pdfqa_core.types import Turn

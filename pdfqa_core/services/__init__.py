@@ -20,14 +20,13 @@ from pdfqa_core.services import recipes
 from pdfqa_core.services.accounts import People
 from pdfqa_core.services.answers import ANSWER, AnswerService
 from pdfqa_core.services.documents import SAMPLE, DocumentService
-from pdfqa_core.services.evaluation import EvaluationService
+from pdfqa_core.services.evaluation import EvaluationService, RunRequest
 from pdfqa_core.services.indexes import LOCAL_OWNER, IndexService
 from pdfqa_core.services.overview import SUMMARY
 from pdfqa_core.services.pages import PageView, Picture
 from pdfqa_core.services.preparation import Preparing
 from pdfqa_core.services.reading_jobs import Batch
 from pdfqa_core.services.readings import Claim
-from pdfqa_core.services.runs import RunRequest
 from pdfqa_core.services.studies import StudyService
 from pdfqa_core.services.tasks import Job, Tasks, job_name
 from pdfqa_core.services.training import TrainingService
@@ -111,7 +110,7 @@ class Services:
             opened.purge,
             index.finding.tidy,
             index.files.tidy,
-            evaluation.runs.forget_replies,
+            evaluation.forget_replies,
             store.database.empty_log,
         ]
         return opened
@@ -129,7 +128,7 @@ class Services:
         server = self._opened_with.server
         if not server.demo:
             return ()
-        with self.evaluation.runs.removing():
+        with self.evaluation.removing():
             gone = self._store.owners.purge(server.visitor_hours, keep=(LOCAL_OWNER,))
         self.documents.passwords.forget_owners(gone)
         self.documents.room.forget(gone)
@@ -153,7 +152,7 @@ class Services:
     def close(self) -> None:
         """Stop what runs, end the child processes and close the database."""
         self.tasks.close()
-        self.evaluation.runs.close()
+        self.evaluation.close()
         self.models.close()
         self.documents.pages.renderer.close()
         self.index.finding.close()

@@ -1,72 +1,27 @@
-"""Runs as files, copies of runs, and runs beside each other or as items of a study."""
+"""Stored runs for elsewhere: beside each other as one evaluation, as items of a study, as files of answers."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.evaluation_types import Evaluation, Prediction, ReadText, Run, RunState, RunSummary, ScoredSystem
-from pdfqa_core.exports.report import methods_text
-from pdfqa_core.exports.runs import Predicted, RunCopy, opened_run, write_run
+from pdfqa_core.evaluation_types import Evaluation, Prediction, ReadText, Run, ScoredSystem
 from pdfqa_core.json_codec import parse_json
 from pdfqa_core.protocols import Case, CaseFile, run_protocols
 from pdfqa_core.protocols.study_items import GeneratedItem
 from pdfqa_core.reading.outcomes import lines_and_words
-from pdfqa_core.services.run_systems import RunFiles
-from pdfqa_core.services.runs import RunService, key_of
-from pdfqa_core.services.studies import PAIRWISE, StudyService
-from pdfqa_core.storage.runs import Runs
-from pdfqa_core.study_types import GoldPassage, ItemDetails, Study
+from pdfqa_core.study_types import GoldPassage, ItemDetails
 from pdfqa_core.types import Hit, Passage, Span
 
 # ----------------------------------------------------------------------------------------------------
-# Runs that come and go: as a ZIP for another workspace.
+# A run that came in a file.
 
 
-class RunCopies:
-    """Takes the runs of each owner along, and brings them in. Methods raise UsageError and StorageError."""
-
-    def __init__(self, workspace: Path, store: Runs) -> None:
-        self._files = RunFiles(workspace / "run_data")
-        self._store = store
-
-    def file(self, owner: str, run_id: str) -> bytes:
-        """Return a run as a ZIP, with its data and how it was made."""
-        run = self._store.get(owner, run_id)
-        made = self._store.predictions(owner, run_id)
-        paths = [Path(path) for path in run.plan.data]
-        try:
-            data = {path.name: path.read_bytes() for path in paths}
-        except OSError as error:
-            raise UsageError(f"The data of the run cannot be read: {error.strerror}.", "Run it again.") from error
-        named = replace(run, plan=replace(run.plan, data=tuple(data)))
-        listed = tuple(Predicted(system, one) for (system, _), one in made.items())
-        return write_run(RunCopy(named, listed), data, methods_text(run))
-
-    def take_in(self, owner: str, source: Path | bytes, filename: str) -> Run:
-        """Store the run of a ZIP and return it; where it goes on, this machine's model answers (`check_brought`).
-
-        Raises UsageError: no such file, the run is here already, or its answers belong to no system of it.
-        """
-        with opened_run(source, filename) as (copy, files):
-            _check_settings(copy.run, filename)
-            systems = {system.name for system in copy.run.plan.systems}
-            keys = {(one.system, one.prediction.item_id) for one in copy.predictions}
-            if not {system for system, _ in keys} <= systems or len(keys) < len(copy.predictions):
-                raise UsageError(f"{filename}: its answers do not belong to its systems.", "Export it again.")
-            paths = tuple(str(self._files.kept(files[name])[0]) for name in copy.run.plan.data)
-        state = RunState.STOPPED if copy.run.state is RunState.RUNNING else copy.run.state
-        run = replace(copy.run, plan=replace(copy.run.plan, data=paths, brought=True), state=state)
-        self._store.put_copy(owner, run, key_of(run.plan), [(one.system, one.prediction) for one in copy.predictions])
-        return run
-
-
-def _check_settings(run: Run, filename: str) -> None:
+def check_settings(run: Run, filename: str) -> None:
     """Raise UsageError where the settings of a system are no objects by section, as they were stored."""
     for system in run.plan.systems:
         found = parse_json(system.settings.encode(errors="replace"), f"{filename}, settings of {system.name}")
@@ -76,39 +31,6 @@ def _check_settings(run: Run, filename: str) -> None:
 
 # ----------------------------------------------------------------------------------------------------
 # Stored runs beside each other: the systems of several runs on the same data, as one evaluation.
-
-
-class RunsTogether:
-    """Compares the runs of each owner. Methods raise UsageError where the owner has no such run, and StorageError."""
-
-    def __init__(self, store: Runs) -> None:
-        self._store = store
-
-    def comparable(self, owner: str, run_id: str) -> tuple[RunSummary, ...]:
-        """Return the owner's other runs that are scored by the same protocol on the same data, newest first."""
-        mine = self._store.plan(owner, run_id)
-        return tuple(
-            one
-            for one in self._store.list(owner)
-            if one.id != run_id
-            and one.protocol == mine.protocol
-            and one.scored
-            and self._store.plan(owner, one.id).data_hash == mine.data_hash
-        )
-
-    def evaluation(self, owner: str, run_ids: Sequence[str]) -> Evaluation:
-        """Return the scores of runs as one evaluation; see `together`."""
-        return together([self._store.get(owner, one) for one in run_ids])
-
-    def predictions(self, owner: str, run_ids: Sequence[str]) -> dict[tuple[str, str], Prediction]:
-        """Return what was predicted in runs, by system, as `evaluation` names it, and item."""
-        runs = [self._store.get(owner, one) for one in run_ids]
-        names = _names(runs)
-        return {
-            (names[run.id, system], item): one
-            for run in runs
-            for (system, item), one in self._store.predictions(owner, run.id).items()
-        }
 
 
 def together(runs: Sequence[Run]) -> Evaluation:
@@ -132,7 +54,7 @@ def together(runs: Sequence[Run]) -> Evaluation:
                 "Compare runs on the same file.",
             )
     results = [one for _, one in scored]
-    names, notes = _names(runs), [note for one in results for note in one.notes]
+    names, notes = run_names(runs), [note for one in results for note in one.notes]
     measures = tuple(name for name in found.measures if all(name in one.measures for one in results))
     ids = [{item.id for item in one.systems[0].items} for one in results]
     shared = set.intersection(*ids)
@@ -167,7 +89,7 @@ def _kept(system: ScoredSystem, name: str, ids: set[str]) -> ScoredSystem:
     return replace(system, name=name, items=tuple(item for item in system.items if item.id in ids))
 
 
-def _names(runs: Sequence[Run]) -> dict[tuple[str, str], str]:
+def run_names(runs: Sequence[Run]) -> dict[tuple[str, str], str]:
     """Return the systems' names by run and name: with the run's before them, numbered where two would be the same."""
     if len(runs) == 1:
         return {(runs[0].id, system.name): system.name for system in runs[0].plan.systems}
@@ -186,62 +108,25 @@ def _names(runs: Sequence[Run]) -> dict[tuple[str, str], str]:
 REFUSED = "(refused to answer)"  # what annotators read in place of a refused answer
 
 
-class RunStudies:
-    """Makes studies of stored runs. Methods raise UsageError where the owner has no such run, and StorageError."""
+def study_items(
+    file: CaseFile,
+    predictions: Mapping[tuple[str, str], Prediction],
+    filenames: Mapping[str, str],
+    item_ids: Collection[str] = (),
+    systems: Collection[str] = (),
+) -> tuple[GeneratedItem, ...]:
+    """Return the answers of runs as items of a study, question by question; what failed is left out.
 
-    def __init__(
-        self,
-        runs: RunService,
-        together: RunsTogether,
-        studies: StudyService,
-        filenames: Callable[[str], Mapping[str, str]],
-    ) -> None:
-        self._runs = runs
-        self._together = together
-        self._studies = studies
-        self._filenames = filenames
-
-    def make(
-        self,
-        owner: str,
-        name: str,
-        run_ids: Sequence[str],
-        *,
-        item_ids: Collection[str] = (),
-        systems: Collection[str] = (),
-        n: int = 0,
-        seed: int = 0,
-        by: str = "system",
-        preset: str = "answers",
-        names: str = "",
-    ) -> Study:
-        """Make a study of the answers of runs, `n` of them drawn with `seed` (0: all).
-
-        `item_ids` and `systems` (as `RunsTogether` names them) choose the answers; empty: all. Each system gives its
-        share of the n, or with `by` "document" each document, with "" neither. With the preset "pairwise" an item is a
-        pair of two systems' answers. Raises UsageError where no answer is left, or a pair has not two systems.
-        """
-        items = self.items(owner, run_ids, item_ids, systems)
-        if not items:
-            raise UsageError("There is no answer to rate.", "Choose other questions, or let the run go on.")
-        by = "" if preset == PAIRWISE and by == "system" else by
-        return self._studies.of_items(owner, name, items, n=n, seed=seed, by=by, preset=preset, names=names)
-
-    def items(
-        self, owner: str, run_ids: Sequence[str], item_ids: Collection[str] = (), systems: Collection[str] = ()
-    ) -> tuple[GeneratedItem, ...]:
-        """Return the answers of runs as items of a study, question by question; what failed is left out."""
-        file = self._runs.cases(owner, self._runs.get(owner, run_ids[0]).plan)
-        predictions = self._together.predictions(owner, run_ids)
-        wanted = [name for name in dict.fromkeys(system for system, _ in predictions) if not systems or name in systems]
-        filenames = self._filenames(owner)
-        found = []
-        for case in file.cases:
-            for system in wanted if not item_ids or case.id in item_ids else ():
-                one = predictions.get((system, case.id))
-                if one is not None and not one.failed:
-                    found.append(_item(case, system, one, file, filenames))
-        return tuple(found)
+    `filenames` are the documents' by id; `item_ids` and `systems` choose the answers, empty: all.
+    """
+    wanted = [name for name in dict.fromkeys(system for system, _ in predictions) if not systems or name in systems]
+    found = []
+    for case in file.cases:
+        for system in wanted if not item_ids or case.id in item_ids else ():
+            one = predictions.get((system, case.id))
+            if one is not None and not one.failed:
+                found.append(_item(case, system, one, file, filenames))
+    return tuple(found)
 
 
 def _item(
@@ -279,7 +164,7 @@ def _gold(place: str, file: CaseFile) -> GoldPassage:
 
 
 # ----------------------------------------------------------------------------------------------------
-# Runs as files, copies of runs, and runs beside each other or as items of a study.
+# Files of answers and gold answers, as `evaluate answers` reads them.
 
 GOLD_FILE = "gold.json"
 NOT_ASKED = "It was not asked yet."

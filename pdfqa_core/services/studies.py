@@ -11,16 +11,14 @@ from pathlib import Path
 
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.exports.studies import FORMATS, RatingsFile, blinded, rating_rows, write_ratings
-from pdfqa_core.metrics.agreement import Agreement
 from pdfqa_core.protocols import annotation
 from pdfqa_core.protocols.annotation import CRITERIA, AnnotationProgress, Given, by_annotator
 from pdfqa_core.protocols.conversations import Held, Roster, paired
 from pdfqa_core.protocols.study_definition import DEFAULT_PRESET, check_change, preset_named, with_keys
 from pdfqa_core.protocols.study_items import GeneratedItem, Source, draw, listed_names, pairs, study_of
-from pdfqa_core.protocols.study_measures import Disagreement, disagreements
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.study_files import StudyFiles, StudyPages, read_plan
-from pdfqa_core.services.study_reports import AdjudicationService, StudyReports
+from pdfqa_core.services.study_reports import StudyReports
 from pdfqa_core.storage import Store
 from pdfqa_core.storage.protocols import Protocols
 from pdfqa_core.storage.records import SEAT, Annotator, HeldConversation, Seat, StudyTurn
@@ -194,21 +192,6 @@ class RatingItem:
 
 
 @dataclass(frozen=True, slots=True)
-class StudyResults:
-    """The progress of each annotator, and what their ratings show, limited to what the viewer may see.
-
-    `waiting` are those who have not finished. `table` and `disagreements` are empty as long as they could influence
-    anybody's ratings. `checks` are name, right values and asked values of each annotator in check items.
-    """
-
-    progress: tuple[tuple[str, AnnotationProgress], ...]
-    waiting: tuple[str, ...]
-    table: tuple[Agreement, ...] = ()
-    disagreements: tuple[Disagreement, ...] = ()
-    checks: tuple[tuple[str, int, int], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Standing:
     """How far a study is, and who may see what of it.
 
@@ -282,6 +265,12 @@ class RatedStudy:
         )
 
     @property
+    def given(self) -> dict[str, Given]:
+        """All ratings by annotator, in the order of their progress, as agreement compares them."""
+        by_name = self.compared(self.ratings)
+        return {name: by_name[name] for name in self.progress if name in by_name}
+
+    @property
     def counted(self) -> RatedStudy:
         """The study without training and check items, as agreement and results take it."""
         turns = tuple(one for one in self.turns if one.details.role is ItemRole.RATED)
@@ -329,7 +318,6 @@ class StudyService:
         self.files = StudyFiles(store.studies, self)
         self.pages = StudyPages(store.study_changes, documents.pages)
         self.reports = StudyReports(self)
-        self.adjudication = AdjudicationService(self, store.study_changes)
         self._conversations = store.conversations
         self._documents = documents
         self._queues = Queues(store.studies, self.criteria, self.rosters)
@@ -819,31 +807,6 @@ class StudyService:
             roster,
         )
 
-    def results(self, owner: str, study_id: str, viewer: str) -> StudyResults:
-        """Return the progress of each annotator, and the agreement of two of them if the viewer may see it.
-
-        `viewer` is an annotator, who is one of the two, or empty. Disagreements are those of all.
-        """
-        standing = self.standing(owner, study_id)
-        if not standing.open_to(viewer):
-            return StudyResults(tuple(standing.progress.items()), standing.waiting)
-        if standing.study.revealed_at is None:
-            self.kept.reveal(study_id)
-        whole = self.rated(owner, study_id)
-        found = whole.counted
-        by_name = found.compared(found.visible(viewer))
-        names = [name for name in found.progress if name in by_name]
-        steps = tuple(found.progress.items())
-        if len(names) < 2:
-            return StudyResults(steps, ())
-        pair = (names[0], viewer if viewer in names[1:] else names[1])
-        one, other = by_name[pair[0]], by_name[pair[1]]
-        talks = {turn.turn.id: turn.conversation_id for turn in found.turns}
-        table = annotation.agreement_table(one, other, found.criteria, annotators=pair, conversations=talks)
-        turns = [turn.turn for turn in found.turns]
-        differing = disagreements(turns, {name: by_name[name] for name in names}, found.criteria)
-        return StudyResults(steps, (), table, differing, _checks(whole))
-
     def file(self, owner: str, study_id: str, kind: str, viewer: str | None) -> RatingsFile:
         """Return the ratings that the viewer may see, in one of their FORMATS; `viewer` None is the owner: all.
 
@@ -880,26 +843,3 @@ class StudyService:
             raise UsageError(f"You were invited as “{seat.name}”.", "Open the link that you were sent once more.")
         if seat is None and name and self.kept.came_by_link(study_id, name):
             raise UsageError(f"“{name}” was invited and comes in by their own link.", "Sign in under another name.")
-
-
-def _checks(found: RatedStudy) -> tuple[tuple[str, int, int], ...]:
-    """Return how many values of check items each annotator got right, and how many were asked."""
-    right = {
-        part.key: value
-        for one in found.turns
-        if one.details.role is ItemRole.CHECK
-        for part in annotation.judged(one.turn, found.criteria)
-        if (
-            value := one.details.expected.get(
-                f"{part.criterion.name}#{part.rank}" if part.rank else part.criterion.name
-            )
-        )
-    }
-    if not right:
-        return ()
-    by_name = annotation.by_annotator(found.ratings)
-    return tuple(
-        (name, sum(key in given and given[key].value == value for key, value in right.items()), len(right))
-        for name in found.progress
-        for given in [by_name.get(name, {})]
-    )

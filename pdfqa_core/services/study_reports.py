@@ -30,8 +30,9 @@ from pdfqa_core.exports.studies import (
     results_markdown,
     results_panels,
 )
+from pdfqa_core.metrics.agreement import Agreement
 from pdfqa_core.metrics.human_results import ResultRow
-from pdfqa_core.protocols.annotation import Judged, by_annotator
+from pdfqa_core.protocols.annotation import AnnotationProgress, Judged, agreement_table, by_annotator, judged
 from pdfqa_core.protocols.study_measures import (
     ERROR_CATEGORIES,
     OWN,
@@ -49,8 +50,7 @@ from pdfqa_core.protocols.study_measures import (
     with_others,
 )
 from pdfqa_core.storage import StudyTurn
-from pdfqa_core.storage.study_changes import StudyChanges
-from pdfqa_core.study_types import Adjudication, AppliesTo, Criterion, Role
+from pdfqa_core.study_types import Adjudication, AppliesTo, Criterion, ItemRole, Role
 from pdfqa_core.types import Turn
 
 if TYPE_CHECKING:
@@ -89,25 +89,138 @@ class DisputedItem:
     criteria: tuple[Criterion, ...]
 
 
-class AdjudicationService:
-    """Decides about the studies of each owner, once their agreement can be seen. Methods raise UsageError before."""
+def _said(one: Disagreement) -> tuple[tuple[str, int, tuple[str, ...]], ...]:
+    scale = one.judged.criterion.scale
+    values = sorted(set(one.values), key=lambda value: scale.index(value) if value in scale else len(scale))
+    return tuple(
+        (
+            value,
+            one.values.count(value),
+            tuple(sorted(c for v, c in zip(one.values, one.comments, strict=True) if v == value and c)),
+        )
+        for value in values
+    )
 
-    def __init__(self, studies: StudyService, changes: StudyChanges) -> None:
+
+# ----------------------------------------------------------------------------------------------------
+# What the ratings of a study show: result tables, for the page and as files, for those who may see them.
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class StudyResults:
+    """The progress of each annotator, and what their ratings show, limited to what the viewer may see.
+
+    `waiting` are those who have not finished. `table` and `disagreements` are empty as long as they could influence
+    anybody's ratings. `checks` are name, right values and asked values of each annotator in check items.
+    """
+
+    progress: tuple[tuple[str, AnnotationProgress], ...]
+    waiting: tuple[str, ...]
+    table: tuple[Agreement, ...] = ()
+    disagreements: tuple[Disagreement, ...] = ()
+    checks: tuple[tuple[str, int, int], ...] = ()
+
+
+# By report and form: how files end.
+_TABLES = {**FORMATS, "markdown": "md"}
+_FIGURES = {kind: kind for kind in figure.FORMATS}
+REPORTS: Mapping[str, Mapping[str, str]] = {
+    "results": {**_TABLES, **_FIGURES},
+    "agreement": {**_TABLES, "html": "html", **_FIGURES},
+}
+MEASURE_FORMS = _TABLES
+HIDDEN = "The results can be seen once two people or more have signed in and rated everything."
+_KEPT = 32  # tables of studies that are remembered
+
+
+class StudyReports:
+    """What the ratings of studies show, and what is decided about them; kept until a rating changes.
+
+    Methods raise UsageError where the study is not the owner's, or its ratings are not open to the viewer yet (see
+    `RatedStudy.open_to`); a `viewer` of None is the owner at the command line.
+    """
+
+    def __init__(self, studies: StudyService) -> None:
         self._studies = studies
-        self._changes = changes
+        self._kept: dict[tuple[str, str], tuple[object, object]] = {}
+        self._lock = threading.Lock()
 
-    def item(self, owner: str, study_id: str, viewer: str | None, turn_id: str) -> DisputedItem:
-        """Return an item with what annotators differ on in it. Raises UsageError if there is no such item."""
+    def open_to(self, owner: str, study_id: str, viewer: str | None) -> bool:
+        """Return whether the viewer may see the reports."""
+        return self._studies.standing(owner, study_id).open_to(viewer)
+
+    def summary(self, owner: str, study_id: str, viewer: str) -> StudyResults:
+        """Return the progress of each annotator, and the agreement of two of them if the viewer may see it.
+
+        `viewer` is an annotator, who is one of the two, or empty. Disagreements are those of all.
+        """
         standing = self._studies.standing(owner, study_id)
         if not standing.open_to(viewer):
-            raise UsageError(CLOSED, "Wait for: " + ", ".join(standing.waiting) if standing.waiting else "")
-        found = self._studies.rated(owner, study_id).counted
+            return StudyResults(tuple(standing.progress.items()), standing.waiting)
+        whole = self.opened(owner, study_id, viewer)
+        found = whole.counted
+        names, steps = list(found.given), tuple(found.progress.items())
+        if len(names) < 2:
+            return StudyResults(steps, ())
+        pair = (names[0], viewer if viewer in names[1:] else names[1])
+        rows = {row.criterion: row for one in self._agreed(found) for row in one.all.pairs if row.annotators == pair}
+        criteria = [one for one in found.criteria if not one.is_text]
+        nobody = agreement_table({}, {}, criteria, annotators=pair, conversations={})  # under which nobody rated
+        table = tuple(rows.get(one.criterion, one) for one in nobody)
+        return StudyResults(steps, (), table, _differing(found), _checks(whole))
+
+    def results(self, owner: str, study_id: str, viewer: str | None) -> tuple[ResultRow, ...]:
+        """Return accuracy and HR@k by rater, turn, intent and conversation."""
+        found = self.opened(owner, study_id, viewer).counted
+        return self._remembered("results", found, lambda: self._results(found))
+
+    def agreement(self, owner: str, study_id: str, viewer: str | None) -> tuple[CriterionAgreement, ...]:
+        """Return the agreement under each criterion; empty where fewer than two have rated."""
+        return self._agreed(self.opened(owner, study_id, viewer).counted)
+
+    def answers(self, owner: str, study_id: str, viewer: str | None) -> tuple[Turn, ...]:
+        """Return the answers that are measured."""
+        return tuple(one.turn for one in self.opened(owner, study_id, viewer).counted.turns)
+
+    def measures(
+        self,
+        owner: str,
+        study_id: str,
+        viewer: str | None,
+        more: Scores | None = None,
+        conversations: Mapping[str, str] | None = None,
+    ) -> StudyMeasures:
+        """Return what measures of the answers are worth beside people: what the program says of them, and `more`.
+
+        `more` are scores by measure and item, an item being the id of a turn or anything else that nobody judged;
+        `conversations` are those of such others.
+        """
+        found = self.opened(owner, study_id, viewer).counted
+        answers = next(
+            (one for one in found.criteria if {*one.scale} == {"0", "1"} and one.applies_to is AppliesTo.ANSWER), None
+        )
+        if answers is None:
+            raise UsageError("No criterion says whether an answer is correct.", "Add one with the values 1 and 0.")
+        turns = [one.turn for one in found.turns]
+        labels = people_say(turns, by_annotator(found.ratings), answers.name, found.adjudications)
+        scores: dict[str, dict[str, float | None]] = {}
+        for turn in turns:
+            for name, value in own_scores(turn.answer).items():
+                scores.setdefault(name, {})[turn.id] = value
+        scores = {name: values for name, values in scores.items() if any(one is not None for one in values.values())}
+        talks = {**(conversations or {}), **{one.turn.id: one.conversation_id for one in found.turns}}
+        disputed = {one.item_id for one in found.ratings if one.criterion == answers.name} - set(labels)
+        return study_measures(labels, {**scores, **(more or {})}, talks, disputed=disputed)
+
+    def dispute(self, owner: str, study_id: str, viewer: str | None, turn_id: str) -> DisputedItem:
+        """Return an item with what annotators differ on in it. Raises UsageError if there is no such item."""
+        found = self.opened(owner, study_id, viewer, CLOSED).counted
         item = next((one for one in found.turns if one.turn.id == turn_id), None)
         if item is None:
             raise UsageError("There is no such item in this study.", "Open the study again.")
-        by_name = found.compared(found.ratings)
-        given = {name: by_name[name] for name in found.progress if name in by_name}
-        all_of_them = disagreements([one.turn for one in found.turns], given, found.criteria)
+        all_of_them = _differing(found)
         decided = {(one.item_id, one.criterion): one for one in found.adjudications}
         undecided = [one for one in all_of_them if one.judged.key not in decided]
         turns = list(dict.fromkeys(one.turn.id for one in undecided if one.turn.id != turn_id))
@@ -142,7 +255,7 @@ class AdjudicationService:
         seat = self._studies.standing(owner, study_id).seat
         if seat is not None and seat.role is Role.VIEWER:
             raise UsageError("You were invited to look at the results, so you decide nothing here.", "Ask the owner.")
-        shown = self.item(owner, study_id, viewer, item_id.partition("#")[0])
+        shown = self.dispute(owner, study_id, viewer, item_id.partition("#")[0])
         asked = next((one.judged for one in shown.disputes if one.judged.key == (item_id, criterion)), None)
         if asked is None:
             raise UsageError("Annotators do not differ on this.", "Open the study again.")
@@ -154,99 +267,8 @@ class AdjudicationService:
         made = Adjudication(
             study_id, item_id, criterion, value, reason.strip(), datetime.now(UTC), category, decided_by.strip()
         )
-        self._changes.adjudicate(made)
+        self._studies.changes.adjudicate(made)
         return made
-
-
-def _said(one: Disagreement) -> tuple[tuple[str, int, tuple[str, ...]], ...]:
-    scale = one.judged.criterion.scale
-    values = sorted(set(one.values), key=lambda value: scale.index(value) if value in scale else len(scale))
-    return tuple(
-        (
-            value,
-            one.values.count(value),
-            tuple(sorted(c for v, c in zip(one.values, one.comments, strict=True) if v == value and c)),
-        )
-        for value in values
-    )
-
-
-# ----------------------------------------------------------------------------------------------------
-# What the ratings of a study show: result tables, for the page and as files, for those who may see them.
-
-T = TypeVar("T")
-
-# By report and form: how files end.
-_TABLES = {**FORMATS, "markdown": "md"}
-_FIGURES = {kind: kind for kind in figure.FORMATS}
-REPORTS: Mapping[str, Mapping[str, str]] = {
-    "results": {**_TABLES, **_FIGURES},
-    "agreement": {**_TABLES, "html": "html", **_FIGURES},
-}
-MEASURE_FORMS = _TABLES
-HIDDEN = "The results can be seen once two people or more have signed in and rated everything."
-_KEPT = 32  # tables of studies that are remembered
-
-
-class StudyReports:
-    """The reports on the studies of a workspace. What is computed is kept until a rating changes.
-
-    Methods raise UsageError where the study is not the owner's, or its ratings are not open to the viewer yet (see
-    `RatedStudy.open_to`); a `viewer` of None is the owner at the command line.
-    """
-
-    def __init__(self, studies: StudyService) -> None:
-        self._studies = studies
-        self._kept: dict[tuple[str, str], tuple[object, object]] = {}
-        self._lock = threading.Lock()
-
-    def open_to(self, owner: str, study_id: str, viewer: str | None) -> bool:
-        """Return whether the viewer may see the reports."""
-        return self._studies.standing(owner, study_id).open_to(viewer)
-
-    def results(self, owner: str, study_id: str, viewer: str | None) -> tuple[ResultRow, ...]:
-        """Return accuracy and HR@k by rater, turn, intent and conversation."""
-        found = self._opened(owner, study_id, viewer)
-        return self._remembered("results", found, lambda: self._results(found))
-
-    def agreement(self, owner: str, study_id: str, viewer: str | None) -> tuple[CriterionAgreement, ...]:
-        """Return the agreement under each criterion; empty where fewer than two have rated."""
-        found = self._opened(owner, study_id, viewer)
-        return self._remembered("agreement", found, lambda: self._agreement(found))
-
-    def answers(self, owner: str, study_id: str, viewer: str | None) -> tuple[Turn, ...]:
-        """Return the answers that are measured."""
-        return tuple(one.turn for one in self._opened(owner, study_id, viewer).turns)
-
-    def measures(
-        self,
-        owner: str,
-        study_id: str,
-        viewer: str | None,
-        more: Scores | None = None,
-        conversations: Mapping[str, str] | None = None,
-    ) -> StudyMeasures:
-        """Return what measures of the answers are worth beside people: what the program says of them, and `more`.
-
-        `more` are scores by measure and item, an item being the id of a turn or anything else that nobody judged;
-        `conversations` are those of such others.
-        """
-        found = self._opened(owner, study_id, viewer)
-        answers = next(
-            (one for one in found.criteria if {*one.scale} == {"0", "1"} and one.applies_to is AppliesTo.ANSWER), None
-        )
-        if answers is None:
-            raise UsageError("No criterion says whether an answer is correct.", "Add one with the values 1 and 0.")
-        turns = [one.turn for one in found.turns]
-        labels = people_say(turns, by_annotator(found.ratings), answers.name, found.adjudications)
-        scores: dict[str, dict[str, float | None]] = {}
-        for turn in turns:
-            for name, value in own_scores(turn.answer).items():
-                scores.setdefault(name, {})[turn.id] = value
-        scores = {name: values for name, values in scores.items() if any(one is not None for one in values.values())}
-        talks = {**(conversations or {}), **{one.turn.id: one.conversation_id for one in found.turns}}
-        disputed = {one.item_id for one in found.ratings if one.criterion == answers.name} - set(labels)
-        return study_measures(labels, {**scores, **(more or {})}, talks, disputed=disputed)
 
     def measures_file(self, owner: str, study_id: str, found: StudyMeasures, kind: str) -> RatingsFile:
         """Return measures against people as a file; `kind` is one of MEASURE_FORMS."""
@@ -261,7 +283,7 @@ class StudyReports:
 
     def charts(self, owner: str, study_id: str, viewer: str | None) -> tuple[tuple[tuple[str, str], ...], str]:
         """Return the charts of the results, each with its title, and kappa over time, as SVG for a page."""
-        found = self._opened(owner, study_id, viewer)
+        found = self.opened(owner, study_id, viewer).counted
         rows, agreed = self.results(owner, study_id, viewer), self.agreement(owner, study_id, viewer)
         draw = lambda: (results_panels(rows), over_time_svg([one.over_time for one in agreed]))  # noqa: E731
         return self._remembered("charts", found, draw)
@@ -271,7 +293,7 @@ class StudyReports:
         forms = REPORTS.get(report, {})
         if kind not in forms:
             raise UsageError(f"The {report} have no {kind} form.", f"Use one of: {', '.join(forms)}.")
-        study = self._opened(owner, study_id, viewer).study.name
+        study = self.opened(owner, study_id, viewer).study.name
         if report == "results":
             rows = self.results(owner, study_id, viewer)
             data, count = _results_file(rows, study, kind), len(rows)
@@ -280,11 +302,10 @@ class StudyReports:
             data, count = _agreement_file(found, study, kind), len(found)
         return RatingsFile(file_name(report, study, forms[kind]), data, count)
 
-    def _agreement(self, found: RatedStudy) -> tuple[CriterionAgreement, ...]:
-        by_name = found.compared(found.ratings)
-        given = {name: by_name[name] for name in found.progress if name in by_name}
+    def _agreed(self, found: RatedStudy) -> tuple[CriterionAgreement, ...]:
         talks = {one.turn.id: one.conversation_id for one in found.turns}
-        return study_agreement(given, with_others(found.criteria, found.ratings), talks)
+        criteria = with_others(found.criteria, found.ratings)
+        return self._remembered("agreement", found, lambda: study_agreement(found.given, criteria, talks))
 
     def _results(self, found: RatedStudy) -> tuple[ResultRow, ...]:
         names = titles([(one.conversation_id, one.conversation_title) for one in found.turns])
@@ -302,13 +323,14 @@ class StudyReports:
         details = {one.turn.id: one.details for one in found.turns}
         return result_rows(turns, given, found.criteria, found.adjudications, assigned=own, details=details)
 
-    def _opened(self, owner: str, study_id: str, viewer: str | None) -> RatedStudy:
+    def opened(self, owner: str, study_id: str, viewer: str | None, hidden: str = HIDDEN) -> RatedStudy:
+        """Return a study whose ratings the viewer may see. Raises UsageError with the words of `hidden` before."""
         standing = self._studies.standing(owner, study_id)
         if not standing.open_to(viewer):
-            raise UsageError(HIDDEN, "Wait for: " + ", ".join(standing.waiting) if standing.waiting else "")
+            raise UsageError(hidden, "Wait for: " + ", ".join(standing.waiting) if standing.waiting else "")
         if viewer is not None and standing.study.revealed_at is None:
             self._studies.look_if_open(owner, study_id)
-        return self._studies.rated(owner, study_id).counted
+        return self._studies.rated(owner, study_id)
 
     def _remembered(self, what: str, found: RatedStudy, compute: Callable[[], T]) -> T:
         """Return what `compute` makes of a study, computed anew only where the study has changed."""
@@ -321,6 +343,33 @@ class StudyReports:
             while len(self._kept) > _KEPT:
                 del self._kept[next(iter(self._kept))]
         return value  # type: ignore[return-value]
+
+
+def _checks(found: RatedStudy) -> tuple[tuple[str, int, int], ...]:
+    """Return how many values of check items each annotator got right, and how many were asked."""
+    right = {
+        part.key: value
+        for one in found.turns
+        if one.details.role is ItemRole.CHECK
+        for part in judged(one.turn, found.criteria)
+        if (
+            value := one.details.expected.get(
+                f"{part.criterion.name}#{part.rank}" if part.rank else part.criterion.name
+            )
+        )
+    }
+    if not right:
+        return ()
+    by_name = by_annotator(found.ratings)
+    return tuple(
+        (name, sum(key in given and given[key].value == value for key, value in right.items()), len(right))
+        for name in found.progress
+        for given in [by_name.get(name, {})]
+    )
+
+
+def _differing(found: RatedStudy) -> tuple[Disagreement, ...]:
+    return disagreements([one.turn for one in found.turns], found.given, found.criteria)
 
 
 def _results_file(rows: Sequence[ResultRow], study: str, kind: str) -> bytes:

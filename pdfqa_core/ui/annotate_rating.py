@@ -41,7 +41,7 @@ def dispute_html(study_id: str, found: DisputedItem, saved: datetime | None, *, 
 
 def decide(services: Services, owner: str, study_id: str, viewer: str, data: Click) -> None:
     """Save a decision. Raises UsageError."""
-    services.studies.adjudication.decide(
+    services.studies.reports.decide(
         owner,
         study_id,
         viewer,
@@ -281,11 +281,13 @@ class Rating:
         """Return who is how far, and agreement where it may be seen."""
         if not work.study_id:
             return ""
-        return annotate_view.results_html(self.services.studies.results(session.owner, work.study_id, work.annotator))
+        return annotate_view.results_html(
+            self.services.studies.reports.summary(session.owner, work.study_id, work.annotator)
+        )
 
     def deciding(self, work: Work, session: Session) -> dict[Any, Any]:
         """Return an item that is adjudicated."""
-        found = self.services.studies.adjudication.item(session.owner, work.study_id, work.annotator, work.turn_id)
+        found = self.services.studies.reports.dispute(session.owner, work.study_id, work.annotator, work.turn_id)
         return {
             self.parts.item: annotate_view.read_item_html(found.item, work.rank),
             self.parts.dispute: dispute_html(work.study_id, found, work.saved, own=bool(work.annotator)),
@@ -458,7 +460,7 @@ class Rating:
     def _page(self, work: Work, session: Session, request: Click | None = None) -> str:
         if work.deciding:
             place = (session.owner, work.study_id, work.annotator, work.turn_id)
-            item = self.services.studies.adjudication.item(*place).item
+            item = self.services.studies.reports.dispute(*place).item
         else:
             found = self.shown(work, session).item
             if found is None:

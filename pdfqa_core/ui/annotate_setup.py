@@ -190,7 +190,7 @@ def talks(services: Services, owner: str) -> list[tuple[str, str]]:
 
 
 def _runs(services: Services, owner: str) -> list[tuple[str, str]]:
-    return [(one.name, one.id) for one in services.evaluation.runs.list(owner)]
+    return [(one.name, one.id) for one in services.evaluation.list_runs(owner)]
 
 
 def made_words(study: Study, names: Sequence[str]) -> str:
@@ -231,7 +231,7 @@ def make(
     if source == RUN:
         if not run:
             raise UsageError("No run is chosen.", "Choose one, or start one on the Evaluate tab (Measure: Answers).")
-        return services.evaluation.studies.make(
+        return services.evaluation.study_of(
             owner, name, [run], n=int(n or 0), seed=int(seed or 0), by=by, preset=preset, names=names
         )
     drawn = {"n": int(n or 0), "seed": int(seed or 0), "by": by}

@@ -13,7 +13,8 @@ from pdfqa_core.protocols.annotation import Judged, judged, needed
 from pdfqa_core.protocols.study_definition import PASSAGE_KEYS
 from pdfqa_core.reading.outcomes import rated_text
 from pdfqa_core.services import StudyTurn
-from pdfqa_core.services.studies import RatingItem, StudyResults
+from pdfqa_core.services.studies import RatingItem
+from pdfqa_core.services.study_reports import StudyResults
 from pdfqa_core.study_types import Criterion, ItemRole
 from pdfqa_core.types import Turn
 from pdfqa_core.ui.chat_view import place, turn_view

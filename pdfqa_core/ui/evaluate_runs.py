@@ -81,17 +81,17 @@ def download(services: Services, kind: str, owner: str, state: RunsState) -> str
 
 
 def _made(services: Services, kind: str, owner: str, run: Run, state: RunsState) -> bytes:
-    results = services.evaluation.together.evaluation(owner, state.runs)
+    results = services.evaluation.together(owner, state.runs)
 
     def compared() -> Comparison:
         return compare(results, baseline=state.baseline)
 
     def answers() -> bytes:
-        cases = services.evaluation.runs.cases(owner, run.plan)
+        cases = services.evaluation.cases(owner, run.plan)
         return _zipped(answer_files(run, cases, services.evaluation.runs.predictions(owner, run.id)))
 
     def everything() -> bytes:
-        predictions = services.evaluation.together.predictions(owner, state.runs)
+        predictions = services.evaluation.predicted(owner, state.runs)
         found = with_answers(results_object(results, compared()), run.id, predictions, {})
         return json.dumps(found, ensure_ascii=False, indent=1).encode("utf-8", "replace")
 
@@ -105,7 +105,7 @@ def _made(services: Services, kind: str, owner: str, run: Run, state: RunsState)
         "json": everything,
         "answers": answers,
         "methods": lambda: methods_text(run).encode("utf-8", "replace"),
-        "zip": lambda: services.evaluation.copies.file(owner, run.id),
+        "zip": lambda: services.evaluation.exported(owner, run.id),
     }
     return makers[kind]()
 
@@ -171,7 +171,7 @@ class Rate:
             chosen = [items[place].id for place in wanted_items(evaluation, measure, state.wanted)]
             if not chosen:
                 raise PdfQAError("No question is shown, so there is nothing to rate.", "Show other questions.")
-            study = services.evaluation.studies.make(
+            study = services.evaluation.study_of(
                 session.owner,
                 name.strip() or run.name,
                 state.runs,
@@ -248,9 +248,9 @@ class Tab:
 
     def shown(self, state: RunsState, session: Session) -> tuple[Any, ...]:
         """Return list, table, tools, the choices, questions, answers, page and state of the chosen run."""
-        runs = self.services.evaluation.runs.list(session.owner)
+        runs = self.services.evaluation.list_runs(session.owner)
         chosen = next((one.id for one in runs if one.id == state.run), runs[0].id if runs else "")
-        going, _ = self.services.evaluation.running.of(session.owner)
+        going, _ = self.services.evaluation.under_way(session.owner)
         listed = render("evaluate_runs", runs=run_rows(runs, chosen, going))
         blank = (gr.skip(),) * 5
         if not chosen:
@@ -273,9 +273,9 @@ class Tab:
 
     def _open(self, run: Run, going: str, session: Session) -> str:
         """Return what there is to say of a run without scores."""
-        ended = run.error or self.services.evaluation.running.said(run.id)
+        ended = run.error or self.services.evaluation.said(run.id)
         said = "" if going == run.id or run.state is RunState.STOPPED else ended
-        rows = self.services.evaluation.progress.of(session.owner, run.id)
+        rows = self.services.evaluation.so_far(session.owner, run.id)
         measures, listed = so_far_rows(rows)
         return render(
             "evaluate_run_open",
@@ -310,31 +310,31 @@ class Tab:
                 may_choose_models()
             request = form.request(session)
             check_models(self.services, request.systems.values())
-            run = self.services.evaluation.running.begin(session.owner, request)
+            run = self.services.evaluation.launch(session.owner, request)
         except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
             return (error_html(error), *self._buttons(session), *self.shown(state, session))
         return (*self._work(session), *self.shown(RunsState(run.id), session))
 
     def stop(self, session: Session) -> None:
         """Pause the run; what is done stays."""
-        self.services.evaluation.running.stop(session.owner)
+        self.services.evaluation.stop_under_way(session.owner)
 
     def _buttons(self, session: Session) -> tuple[Any, ...]:
-        going, _ = self.services.evaluation.running.of(session.owner)
+        going, _ = self.services.evaluation.under_way(session.owner)
         return gr.Button(visible=not going), gr.Button(visible=bool(going)), gr.Timer(TICK, active=bool(going))
 
     def _work(self, session: Session) -> tuple[Any, ...]:
-        going, step = self.services.evaluation.running.of(session.owner)
+        going, step = self.services.evaluation.under_way(session.owner)
         if not isinstance(step, Progress):
             return ("", *self._buttons(session))
-        run = next((one for one in self.services.evaluation.runs.list(session.owner) if one.id == going), None)
+        run = next((one for one in self.services.evaluation.list_runs(session.owner) if one.id == going), None)
         return (work_html(*(steps_of(step, run) if run else (step,))), *self._buttons(session))
 
     def tick(self, state: RunsState, session: Session) -> tuple[Any, ...]:
         """Show how far the run is; at its end what it came to."""
-        going, _ = self.services.evaluation.running.of(session.owner)
+        going, _ = self.services.evaluation.under_way(session.owner)
         if going:
-            runs = self.services.evaluation.runs.list(session.owner)
+            runs = self.services.evaluation.list_runs(session.owner)
             listed = render("evaluate_runs", runs=run_rows(runs, state.run, going))
             run = self.services.evaluation.runs.get(session.owner, going) if state.run == going else None
             table = gr.skip() if run is None or run.results is not None else self._open(run, going, session)
@@ -343,15 +343,15 @@ class Tab:
 
     def _ended(self, state: RunsState, session: Session) -> str:
         """Return what ended the shown run before it was finished: nothing, a pause, or an error."""
-        said = self.services.evaluation.running.said(state.run)
-        run = next((one for one in self.services.evaluation.runs.list(session.owner) if one.id == state.run), None)
+        said = self.services.evaluation.said(state.run)
+        run = next((one for one in self.services.evaluation.list_runs(session.owner) if one.id == state.run), None)
         if not said or run is None:
             return ""
         return render("note", text=paused_words(run)) if run.state is RunState.STOPPED else error_html(PdfQAError(said))
 
     def show(self, state: RunsState, session: Session, *fields: Any) -> tuple[Any, ...]:
         """Fill everything, also of a run that goes on since before the page was loaded."""
-        going, _ = self.services.evaluation.running.of(session.owner)
+        going, _ = self.services.evaluation.under_way(session.owner)
         state = replace(state, run=going) if going and not state.run else state
         known = self.described(session, *fields)
         found_by = gr.CheckboxGroup(choices=finders(self.services))  # a model may have been trained since
@@ -368,10 +368,10 @@ class Tab:
                 case "rename":
                     self.services.evaluation.runs.rename(session.owner, run_id, data.get("text", ""))
                 case "delete":
-                    self.services.evaluation.runs.remove(session.owner, run_id)
+                    self.services.evaluation.remove_run(session.owner, run_id)
                     run_id = ""
                 case "resume" | "retry":
-                    self.services.evaluation.running.start(session.owner, run_id, retry=data["action"] == "retry")
+                    self.services.evaluation.start(session.owner, run_id, retry=data["action"] == "retry")
         except PdfQAError as error:
             message = error_html(error)
         work, *buttons = self._work(session)
@@ -383,7 +383,7 @@ class Tab:
         message = ""
         try:
             path = Path(upload)
-            state = RunsState(self.services.evaluation.copies.take_in(session.owner, path, path.name).id)
+            state = RunsState(self.services.evaluation.take_in(session.owner, path, path.name).id)
         except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
             message = error_html(error)
         work, *buttons = self._work(session)

@@ -26,8 +26,8 @@ from pdfqa_core.protocols import (
 from pdfqa_core.protocols.gold import forms, rows
 from pdfqa_core.protocols.refusal import with_unanswerable
 from pdfqa_core.services import SAMPLE, RunRequest, Services
+from pdfqa_core.services.evaluation import memory_for
 from pdfqa_core.services.recipes import names as strategies
-from pdfqa_core.services.runs import memory_for, seconds_for
 from pdfqa_core.services.systems import run_grid, shared_words
 from pdfqa_core.settings import LLMSettings
 from pdfqa_core.ui import downloads
@@ -269,7 +269,7 @@ def planned(services: Services, form: Form, session: Session) -> str:
     asked = count * ways * len(asking) * request.repeats
     quoted = count * ways * (len(systems) - len(asking))
     total = asked + quoted + count * recorded
-    took = seconds_for(services.evaluation.runs, session.owner, asked, quoted) if asked or quoted else None
+    took = services.evaluation.seconds_for(session.owner, asked, quoted) if asked or quoted else None
     words: dict[str, Any] = {
         "names": list(request.systems) if ways else ["recorded answers"],
         "ways": ways,
@@ -289,7 +289,7 @@ def suited(services: Services, form: Form, session: Session) -> gr.CheckboxGroup
     known = run_protocols.get(form.protocol).evidence
     choices = [words for words, name in EVIDENCE.items() if name in known]
     try:
-        name = services.evaluation.runs.suited(session.owner, form.protocol, read(form))
+        name = services.evaluation.suited(session.owner, form.protocol, read(form))
     except PdfQAError:
         name = known[0]
     return gr.CheckboxGroup(choices=choices, value=[words for words in choices if EVIDENCE[words] == name])

@@ -22,7 +22,7 @@ from pdfqa_core.metrics.short_answers import answer_tokens, normalise_answer
 from pdfqa_core.reading.answerability import RefusalCurve, refusal_curves
 from pdfqa_core.reading.outcomes import nothing_words
 from pdfqa_core.services import Services
-from pdfqa_core.services.runs import SoFar
+from pdfqa_core.services.evaluation import SoFar
 from pdfqa_core.types import Answer, Hit, Passage, Progress
 from pdfqa_core.ui.components import day, plural, render
 from pdfqa_core.ui.evaluate_results import ShownCell
@@ -513,11 +513,11 @@ class RunResults:
 
     def evaluation(self, state: RunsState, session: Session) -> Evaluation:
         """Return the scores of the shown runs. Raises UsageError where one has none."""
-        return self.services.evaluation.together.evaluation(session.owner, state.runs)
+        return self.services.evaluation.together(session.owner, state.runs)
 
     def settled(self, state: RunsState, session: Session) -> tuple[RunsState, dict[str, str], Evaluation]:
         """Return the state without choices that are gone, the runs that can stand beside by name, and the scores."""
-        others = self.services.evaluation.together.comparable(session.owner, state.run)
+        others = self.services.evaluation.comparable(session.owner, state.run)
         listed = {one.id: f"{one.name} ({one.created_at.astimezone():%d %b %H:%M})" for one in others}
         state = replace(state, beside=tuple(one for one in state.beside if one in listed))
         evaluation = self.evaluation(state, session)
@@ -591,7 +591,7 @@ class RunResults:
 
     def _compare(self, owner: str, runs: tuple[str, ...], stamp: str, baseline: str) -> Comparison:
         """Return the systems of runs compared; `stamp` is another one where they were scored or named anew."""
-        results = self.services.evaluation.together.evaluation(owner, runs)
+        results = self.services.evaluation.together(owner, runs)
         return compare(results, measures=shown_measures(results), baseline=baseline)
 
     # ------------------------------------------------------------ charts
@@ -621,7 +621,7 @@ class RunResults:
     def _chart(
         self, owner: str, runs: tuple[str, ...], stamp: str, measure: str, against: str
     ) -> tuple[tuple[str, Markup], ...]:
-        evaluation = self.services.evaluation.together.evaluation(owner, runs)
+        evaluation = self.services.evaluation.together(owner, runs)
         drawn = chart_panels(evaluation, measure, against)
         return tuple((title, Markup(svg)) for title, svg in drawn)  # noqa: S704 - made by the charts, names escaped
 
@@ -645,7 +645,7 @@ class RunResults:
         item = next((one for one in evaluation.systems[0].items if one.id == state.item), None)
         if item is None:
             return render("evaluate_run_item", item=None)
-        predictions = self.services.evaluation.together.predictions(session.owner, state.runs)
+        predictions = self.services.evaluation.predicted(session.owner, state.runs)
         answers = answers_of(evaluation, predictions, item.id, self.services.documents.filenames(session.owner))
         return render("evaluate_run_item", item=item, answers=answers)
 

@@ -11,7 +11,7 @@ from pdfqa_core.errors import PdfQAError
 from pdfqa_core.protocols.conversations import Doing, Plan, Roster, Step, step_words
 from pdfqa_core.reading.outcomes import rated_text
 from pdfqa_core.services import Services
-from pdfqa_core.services.mahueval import first_questions
+from pdfqa_core.services.evaluation import first_questions
 from pdfqa_core.types import Progress, Retrieved, Stored, Token, Turn
 from pdfqa_core.ui.components import AT_ONCE, QUIET, clicked, error_html, live_html, render
 from pdfqa_core.ui.session import Session

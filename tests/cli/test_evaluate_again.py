@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from pdfqa_core.services.runs import RunService
+from pdfqa_core.services.evaluation import EvaluationService
 from tests.conftest import FakeLLM
 from tests.protocols.test_data_sets import ASQA, HOTPOT
 from tests.services.test_runs import QUESTIONS
@@ -53,7 +53,7 @@ def model(monkeypatch):
     def opened(arguments):
         yield llm
 
-    monkeypatch.setattr(RunService, "_language_model", lambda self: llm)
+    monkeypatch.setattr(EvaluationService, "_language_model", lambda self: llm)
     monkeypatch.setattr("pdfqa_core.cli.evaluate.files.language_model", opened)
     return llm
 

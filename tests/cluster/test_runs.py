@@ -50,12 +50,12 @@ def made(tmp_path):
         settings = server.settings.changed("retrieval", retriever="bm25")
         with opened_with(tmp_path / f"{cluster is None}", settings, cluster) as services:
             list(services.documents.ingest(LOCAL_OWNER, [PDF]))
-            store = services.evaluation.runs._store = Counted(services.evaluation.runs._store)
+            store = services.evaluation.runs = Counted(services.evaluation.runs)
             wanted = RunRequest(
                 "conversations", data, {"served": settings}, ("search",), ("predicted",), options={"bertscore": "no"}
             )
-            run_id = services.evaluation.runs.begin(LOCAL_OWNER, wanted).id
-            *_, found = services.evaluation.runs.go(LOCAL_OWNER, run_id)
+            run_id = services.evaluation.begin(LOCAL_OWNER, wanted).id
+            *_, found = services.evaluation.go(LOCAL_OWNER, run_id)
             assert isinstance(found, Evaluation)
             return without_seconds(services.evaluation.runs.predictions(LOCAL_OWNER, run_id)), store.puts
 

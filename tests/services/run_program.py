@@ -17,9 +17,9 @@ def main(workspace: Path, data: Path, settings: Settings) -> None:
     with opened_with(workspace, settings) as services:
         services.tasks.workers.every = 0.2
         wanted = RunRequest("answers", data, {"served": settings}, ("none",), options={"bertscore": "no"})
-        run = services.evaluation.running.begin(LOCAL_OWNER, wanted)
+        run = services.evaluation.launch(LOCAL_OWNER, wanted)
         os.write(1, f"{run.id}\n".encode())
-        while services.evaluation.running.of(LOCAL_OWNER)[0]:
+        while services.evaluation.under_way(LOCAL_OWNER)[0]:
             time.sleep(0.02)
 
 

@@ -40,12 +40,12 @@ def run_of(services, data, protocol="answers", **more):
     wanted = RunRequest(
         protocol, data, {"served": services.settings}, options={"bertscore": "no"}, **more
     )  # fmt: skip
-    return services.evaluation.runs.begin(LOCAL_OWNER, wanted).id
+    return services.evaluation.begin(LOCAL_OWNER, wanted).id
 
 
 def go(services, run_id, **how):
     """Run to the end; return what was predicted and how it was scored."""
-    *_, last = services.evaluation.runs.go(LOCAL_OWNER, run_id, **how)
+    *_, last = services.evaluation.go(LOCAL_OWNER, run_id, **how)
     assert isinstance(last, Evaluation)
     return services.evaluation.runs.predictions(LOCAL_OWNER, run_id), last
 
@@ -101,10 +101,10 @@ def test_a_stop_and_a_lost_worker_keep_what_is_done(opened, server, write):
     services = opened(server.settings, cluster)
     rows = [{"id": str(n), "question": f"What is number {n}?", "answer": "x"} for n in range(5)]
     run_id = run_of(services, write(rows), evidence=("none",))
-    events = services.evaluation.runs.go(LOCAL_OWNER, run_id)
+    events = services.evaluation.go(LOCAL_OWNER, run_id)
     for event in events:
         if (event.phase, event.done) == ("served: questions on the cluster", 2):
-            services.evaluation.runs.stop(run_id)
+            services.evaluation.stop(run_id)
             break
     with pytest.raises(StoppedError, match="Stopped after 2 of 5 answers"):
         list(events)

@@ -69,11 +69,11 @@ def upload(services, given):
 
 
 def begin_run(services, given):
-    services.evaluation.runs.begin(LOCAL_OWNER, RunRequest("answers", given.questions, {"literal": LITERAL}))
+    services.evaluation.begin(LOCAL_OWNER, RunRequest("answers", given.questions, {"literal": LITERAL}))
 
 
 def go_on_with_run(services, given):
-    list(services.evaluation.runs.go(LOCAL_OWNER, given.run.id))
+    list(services.evaluation.go(LOCAL_OWNER, given.run.id))
 
 
 def remember(services, given):
@@ -116,7 +116,7 @@ def test_it_says_that_the_disk_is_full_and_what_was_kept(on_disk, disk, tmp_path
     given.disk, given.pdf, given.questions = disk, other_pdf, tmp_path / "questions.json"
     given.questions.write_text(json.dumps([*QUESTIONS, {**QUESTIONS[0], "id": "b"}]))
     wanted = RunRequest("answers", given.questions, {"other": LITERAL.changed("retrieval", k=3)})
-    given.run = services.evaluation.runs.begin(LOCAL_OWNER, wanted)
+    given.run = services.evaluation.begin(LOCAL_OWNER, wanted)
     given.questions.write_text(json.dumps(QUESTIONS))
     for folder in ("training", "exports"):
         (disk / folder).mkdir()

@@ -170,14 +170,14 @@ def test_agreement_waits_for_everybody_who_is_invited_and_then_viewers_see_it(se
     service.invite(OWNER, study.id, "Zoë")
     finish(rating, ada.owner, study, "Ada")
     finish(rating, ben.owner, study, "Ben", "0")
-    assert rating.results(eve.owner, study.id, "").waiting == ("Zoë",)
-    assert rating.results(eve.owner, study.id, "").table == ()
+    assert rating.reports.summary(eve.owner, study.id, "").waiting == ("Zoë",)
+    assert rating.reports.summary(eve.owner, study.id, "").table == ()
     with pytest.raises(UsageError, match="signed in and rated everything"):
         rating.file(eve.owner, study.id, "csv", "")
     service.withdraw(OWNER, study.id, "Zoë")
-    assert [row.n for row in rating.results(eve.owner, study.id, "").table] == [2, 2, 2]
+    assert [row.n for row in rating.reports.summary(eve.owner, study.id, "").table] == [2, 2, 2]
     with pytest.raises(UsageError, match="you decide nothing here"):
-        rating.adjudication.decide(eve.owner, study.id, "", "t0", "answer", "1")
+        rating.reports.decide(eve.owner, study.id, "", "t0", "answer", "1")
     with pytest.raises(UsageError, match="invited as “Eve”"):
         rating.save(eve.owner, study.id, "Eve", "t0", {("t0", "answer"): "1"})
 

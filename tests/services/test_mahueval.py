@@ -129,7 +129,7 @@ def test_pairs_are_compared_turn_by_turn_and_what_has_no_counterpart_is_counted(
     assert answer.n == 8
     assert answer.kappa == pytest.approx(cohen_kappa_score(ada, ben))
     assert next(one for one in overlap.first if one.criterion == "answer").n == 4
-    shown = services.studies.results(LOCAL_OWNER, study.id, ADA)
+    shown = services.studies.reports.summary(LOCAL_OWNER, study.id, ADA)
     assert {row.criterion: row.n for row in shown.table}["answer"] == 8
     assert sum(one.judged.criterion.name == "answer" for one in shown.disagreements) == 4
     rows = services.studies.reports.results(LOCAL_OWNER, study.id, None)  # of each turn by who held it
@@ -203,7 +203,7 @@ def test_a_study_goes_elsewhere_with_its_roster_and_goes_on_there(services, stud
     packed = services.studies.files.file(LOCAL_OWNER, study.id, None)
     with Services.open(tmp_path / "elsewhere", Settings(), FakeModels()) as other:
         other.studies.files.take_in(LOCAL_OWNER, packed.data, packed.name)
-        here, there = (one.mahueval.roster(LOCAL_OWNER, study.id) for one in (services, other))
+        here, there = (one.evaluation.mahueval.roster(LOCAL_OWNER, study.id) for one in (services, other))
         assert there.plan == here.plan
         assert there.held == tuple(one for one in here.held if one.finished)
         assert [(one.annotator, one.rated, len(one.turns)) for one in there.held] == [(ADA, 2, 2)]

@@ -78,15 +78,15 @@ def test_a_study(store: Store, tmp_path: Path) -> None:
 
 def test_a_run(services: Services, write: Callable[..., Path], tmp_path: Path) -> None:
     run_id, _ = done(services, request("answers", write(SQUAD), evidence=("given",)))
-    content, others = opened(services.evaluation.copies.file(LOCAL_OWNER, run_id), runs.CONTENT)
+    content, others = opened(services.evaluation.exported(LOCAL_OWNER, run_id), runs.CONTENT)
     with Services.open(tmp_path / "other", LITERAL, FakeModels()) as other:
 
         def take(odd: str) -> None:
-            for one in other.evaluation.runs.list(LOCAL_OWNER):
-                other.evaluation.runs.remove(LOCAL_OWNER, one.id)
-            run = other.evaluation.copies.take_in(LOCAL_OWNER, packed(odd, runs.CONTENT, others), "odd.zip")
+            for one in other.evaluation.list_runs(LOCAL_OWNER):
+                other.evaluation.remove_run(LOCAL_OWNER, one.id)
+            run = other.evaluation.take_in(LOCAL_OWNER, packed(odd, runs.CONTENT, others), "odd.zip")
             methods_text(other.evaluation.runs.get(LOCAL_OWNER, run.id))
-            other.evaluation.copies.file(LOCAL_OWNER, run.id)
+            other.evaluation.exported(LOCAL_OWNER, run.id)
 
         assert faults(changed(content, ODD), take) == ("", True)
 

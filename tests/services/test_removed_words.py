@@ -87,8 +87,8 @@ def talk(services, owner, tmp_path):
     data = tmp_path / "questions.json"
     data.write_text(json.dumps(rows), encoding="utf-8")
     list(services.evaluation.evaluate_retrieval(owner, read_gold(data), {"a": LITERAL}))
-    run = services.evaluation.runs.begin(owner, RunRequest("answers", data, {"b": BM25}, options={"bertscore": "no"}))
-    list(services.evaluation.runs.go(owner, run.id))
+    run = services.evaluation.begin(owner, RunRequest("answers", data, {"b": BM25}, options={"bertscore": "no"}))
+    list(services.evaluation.go(owner, run.id))
     return run
 
 
@@ -132,12 +132,12 @@ def test_a_removed_run_takes_its_replies_and_data_along_but_not_those_of_another
     fill(services, LOCAL_OWNER, secret)
     first = talk(services, LOCAL_OWNER, tmp_path)
     wanted = RunRequest("answers", tmp_path / "questions.json", {"b": BM25}, options={"bertscore": "no"})
-    second = services.evaluation.runs.begin(LOCAL_OWNER, wanted, anew=True)
-    list(services.evaluation.runs.go(LOCAL_OWNER, second.id))
-    services.evaluation.runs.remove(LOCAL_OWNER, first.id)
+    second = services.evaluation.begin(LOCAL_OWNER, wanted, anew=True)
+    list(services.evaluation.go(LOCAL_OWNER, second.id))
+    services.evaluation.remove_run(LOCAL_OWNER, first.id)
     assert {one for one in traces(services.workspace, [SAID]) if one.startswith((REPLIES, "run_data"))} != set()
-    assert len(services.evaluation.runs.cases(LOCAL_OWNER, second.plan).cases) == 1
-    services.evaluation.runs.remove(LOCAL_OWNER, second.id)
+    assert len(services.evaluation.cases(LOCAL_OWNER, second.plan).cases) == 1
+    services.evaluation.remove_run(LOCAL_OWNER, second.id)
     assert {one for one in traces(services.workspace) if one.startswith((REPLIES, "run_data"))} == set()
 
 

@@ -20,24 +20,22 @@ from tests.serving_fakes import FakeModels
 
 def test_a_run_goes_to_another_workspace_and_is_scored_there_as_here(services, write, tmp_path):
     run_id, found = done(services, request("answers", write(SQUAD), evidence=("given",)))
-    data = services.evaluation.copies.file(LOCAL_OWNER, run_id)
-    assert data == services.evaluation.copies.file(LOCAL_OWNER, run_id)
+    data = services.evaluation.exported(LOCAL_OWNER, run_id)
+    assert data == services.evaluation.exported(LOCAL_OWNER, run_id)
     with pytest.raises(UsageError, match="here already"):
-        services.evaluation.copies.take_in(LOCAL_OWNER, data, "run.zip")
+        services.evaluation.take_in(LOCAL_OWNER, data, "run.zip")
     with Services.open(tmp_path / "other", LITERAL, FakeModels()) as other:
-        taken = other.evaluation.copies.take_in(LOCAL_OWNER, data, "run.zip")
+        taken = other.evaluation.take_in(LOCAL_OWNER, data, "run.zip")
         assert (taken.id, taken.results) == (run_id, found)
         assert other.evaluation.runs.predictions(LOCAL_OWNER, run_id) == services.evaluation.runs.predictions(
             LOCAL_OWNER, run_id
         )
-        *_, again = other.evaluation.runs.go(LOCAL_OWNER, run_id)
+        *_, again = other.evaluation.go(LOCAL_OWNER, run_id)
         assert again.systems == found.systems
-        assert (
-            other.evaluation.runs.begin(LOCAL_OWNER, request("answers", write(SQUAD), evidence=("given",))).id == run_id
-        )
+        assert other.evaluation.begin(LOCAL_OWNER, request("answers", write(SQUAD), evidence=("given",))).id == run_id
     for wrong, message in ((b"PK", "holds no run"), (data[:-40], "holds no run")):
         with pytest.raises(UsageError, match=message):
-            services.evaluation.copies.take_in(LOCAL_OWNER, wrong, "x.zip")
+            services.evaluation.take_in(LOCAL_OWNER, wrong, "x.zip")
 
 
 def edited(data, change):
@@ -73,13 +71,13 @@ def test_a_run_from_a_file_asks_this_machines_server_with_its_key_and_no_other(o
             settings["server"] = {"host": "0.0.0.0"}
             settings["llm"]["max_tokens"] = 77
 
-        data = edited(services.evaluation.copies.file(LOCAL_OWNER, run_id), another_machine)
-        taken = services.evaluation.copies.take_in(LOCAL_OWNER, data, "run.zip")
+        data = edited(services.evaluation.exported(LOCAL_OWNER, run_id), another_machine)
+        taken = services.evaluation.take_in(LOCAL_OWNER, data, "run.zip")
         assert taken.state is RunState.STOPPED
         (system,) = taken.plan.systems
-        asked = services.evaluation.runs._settings(taken, system)
+        asked = services.evaluation._settings(taken, system)
         assert asked == ours.settings.changed("llm", max_tokens=77)
-        *_, again = services.evaluation.runs.go(LOCAL_OWNER, taken.id)
+        *_, again = services.evaluation.go(LOCAL_OWNER, taken.id)
         assert len(again.systems[0].items) == len(found.systems[0].items)
         assert (theirs.requests, theirs.prompts) == ([], [])
         assert len(ours.prompts) > before
@@ -98,11 +96,11 @@ def test_a_run_from_a_file_asks_this_machines_server_with_its_key_and_no_other(o
 )
 def test_a_run_from_a_file_that_names_other_models_says_so_and_stays_as_it_was(open_services, write, change, message):
     services = open_services(BM25.changed("llm", model="fake.gguf"), FakeLLM())
-    run = services.evaluation.runs.begin(
+    run = services.evaluation.begin(
         LOCAL_OWNER, request("answers", write(QUESTIONS), systems={"literal": services.settings})
     )
-    data = edited(services.evaluation.copies.file(LOCAL_OWNER, run.id), change)
-    taken = services.evaluation.copies.take_in(LOCAL_OWNER, data, "run.zip")
+    data = edited(services.evaluation.exported(LOCAL_OWNER, run.id), change)
+    taken = services.evaluation.take_in(LOCAL_OWNER, data, "run.zip")
     with pytest.raises(UsageError, match=message):
-        list(services.evaluation.runs.go(LOCAL_OWNER, taken.id))
+        list(services.evaluation.go(LOCAL_OWNER, taken.id))
     assert services.evaluation.runs.get(LOCAL_OWNER, taken.id).state is RunState.STOPPED

@@ -6,7 +6,7 @@ import pytest
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.services import LOCAL_OWNER
-from pdfqa_core.services.run_systems import RunFiles
+from pdfqa_core.services.run_asking import RunFiles
 from tests.protocols.test_beir import folder_of, zip_of
 from tests.services.test_runs import by_id, done, request
 
@@ -26,4 +26,4 @@ def test_a_beir_data_set_is_run_as_a_folder_and_as_a_zip(services, tmp_path):
     for data in (folder_of(tmp_path / "tiny"), zip_of(tmp_path / "other.zip", "other/")):
         _, found = done(services, request("answers", data))
         assert by_id(found)["q1"].metrics["HR@1"] == 1.0
-    assert [run.dataset for run in services.evaluation.runs.list(LOCAL_OWNER)] == ["other.zip", "tiny"]
+    assert [run.dataset for run in services.evaluation.list_runs(LOCAL_OWNER)] == ["other.zip", "tiny"]

@@ -8,7 +8,7 @@ from pdfqa_core.errors import ModelError
 from pdfqa_core.evaluation_types import RunState
 from pdfqa_core.retrieval.model_folder import ModelFolder
 from pdfqa_core.services import LOCAL_OWNER
-from pdfqa_core.services.run_systems import search_models
+from pdfqa_core.services.run_asking import search_models
 from pdfqa_core.types import Progress, Stored
 from tests.conftest import FakeLLM
 from tests.services.helpers import BM25, HYBRID, LITERAL, METERS, WORDS
@@ -31,9 +31,9 @@ def test_another_model_answers_the_run_alone_and_the_one_that_others_talk_to_sta
     services, shared, wanted = asked
     own = services.models.language.others["smollm2-135m"] = FakeLLM()
     own.enqueue(["Frogs."])
-    run = services.evaluation.runs.begin(LOCAL_OWNER, wanted)
+    run = services.evaluation.begin(LOCAL_OWNER, wanted)
     talked = []
-    for event in services.evaluation.runs.go(LOCAL_OWNER, run.id):
+    for event in services.evaluation.go(LOCAL_OWNER, run.id):
         if isinstance(event, Progress) and "question" in event.phase:
             (stored,) = [one for one in services.answers.ask(LOCAL_OWNER, METERS, BM25) if isinstance(one, Stored)]
             talked.append(stored.turn.answer.text)
@@ -47,9 +47,9 @@ def test_another_model_answers_the_run_alone_and_the_one_that_others_talk_to_sta
 def test_a_run_whose_model_is_not_here_fails_and_says_so(asked):
     services, _, wanted = asked
     services.models.language.others["smollm2-135m"] = None
-    run = services.evaluation.runs.begin(LOCAL_OWNER, wanted)
+    run = services.evaluation.begin(LOCAL_OWNER, wanted)
     with pytest.raises(ModelError, match="There is no language model"):
-        list(services.evaluation.runs.go(LOCAL_OWNER, run.id))
+        list(services.evaluation.go(LOCAL_OWNER, run.id))
     assert services.evaluation.runs.get(LOCAL_OWNER, run.id).state is RunState.FAILED
 
 
@@ -59,10 +59,10 @@ def test_a_model_that_somebody_chooses_during_a_run_stays_and_no_answer_of_it_co
     llm.enqueue(["Frogs.", "Frogs."])
     language, chosen = services.models.language, BM25.changed("llm", model="qwen2.5-coder-0.5b").llm
     wanted = request("answers", write(ROWS), systems={"model": BM25}, evidence=("none",))
-    run = services.evaluation.runs.begin(LOCAL_OWNER, wanted)
+    run = services.evaluation.begin(LOCAL_OWNER, wanted)
 
     def choose_meanwhile():
-        for event in services.evaluation.runs.go(LOCAL_OWNER, run.id):
+        for event in services.evaluation.go(LOCAL_OWNER, run.id):
             if isinstance(event, Progress) and "question" in event.phase:
                 language.settings = chosen
 
@@ -72,7 +72,7 @@ def test_a_model_that_somebody_chooses_during_a_run_stays_and_no_answer_of_it_co
     assert services.evaluation.runs.predictions(LOCAL_OWNER, run.id) == {}
     assert services.evaluation.runs.get(LOCAL_OWNER, run.id).state is RunState.FAILED
     language.others[language.named(BM25.llm).model] = llm
-    list(services.evaluation.runs.go(LOCAL_OWNER, run.id))
+    list(services.evaluation.go(LOCAL_OWNER, run.id))
     assert language.settings.model == chosen.model
     assert services.evaluation.runs.get(LOCAL_OWNER, run.id).state is RunState.DONE
 
@@ -86,9 +86,7 @@ def folder_with(path, words):
 
 def test_a_run_knows_the_models_that_it_searches_with_by_their_files(services, write, tmp_path):
     bundled = ModelFolder("", "encoder", "").model_hash
-    run = services.evaluation.runs.begin(
-        LOCAL_OWNER, request("answers", write(ROWS), systems={"a": LITERAL, "b": HYBRID})
-    )
+    run = services.evaluation.begin(LOCAL_OWNER, request("answers", write(ROWS), systems={"a": LITERAL, "b": HYBRID}))
     assert [system.models for system in run.plan.systems] == [(), (("encoder", bundled),)]
     one = folder_with(tmp_path / "mine", b"one")
     own = HYBRID.changed("retrieval", embedding_model=str(one), reranker="some/hub-name")

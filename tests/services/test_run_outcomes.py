@@ -8,8 +8,8 @@ import pytest
 
 from pdfqa_core.evaluation_types import CitedPlace, Prediction, RunSystem
 from pdfqa_core.protocols import NONE, Case, CaseFile
-from pdfqa_core.services.run_export import REFUSED, RunStudies
-from pdfqa_core.services.run_systems import AskedSystem
+from pdfqa_core.services.run_asking import AskedSystem
+from pdfqa_core.services.run_export import REFUSED, study_items
 from pdfqa_core.settings import Settings
 from pdfqa_core.types import Answer, Citation, Done, Span
 
@@ -43,9 +43,7 @@ def test_a_sure_answer_has_no_lines():
 
 
 def rated(prediction: Prediction) -> str:
-    runs = SimpleNamespace(get=lambda owner, run: SimpleNamespace(plan=None), cases=lambda owner, plan: FILE)
-    together = SimpleNamespace(predictions=lambda owner, runs: {("s", "a"): prediction})
-    (item,) = RunStudies(runs, together, None, lambda owner: {}).items("me", ["r"])
+    (item,) = study_items(FILE, {("s", "a"): prediction}, {})
     return item.answer
 
 

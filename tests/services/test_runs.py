@@ -12,7 +12,6 @@ from pdfqa_core.evaluation_types import Evaluation, RunState
 from pdfqa_core.metrics.bertscore import TokenVectors
 from pdfqa_core.metrics.comparison import grouped
 from pdfqa_core.services import LOCAL_OWNER, RunRequest
-from pdfqa_core.services.running import Running
 from tests.conftest import FakeLLM
 from tests.services.helpers import BM25, LITERAL, until
 
@@ -36,8 +35,8 @@ def request(protocol, data, *, systems=None, **more):
 
 def done(services, wanted, **how):
     """Run to the end; return the run's id and its scores."""
-    run = services.evaluation.runs.begin(LOCAL_OWNER, wanted)
-    *_, last = services.evaluation.runs.go(LOCAL_OWNER, run.id, **how)
+    run = services.evaluation.begin(LOCAL_OWNER, wanted)
+    *_, last = services.evaluation.go(LOCAL_OWNER, run.id, **how)
     assert isinstance(last, Evaluation)
     return run.id, last
 
@@ -85,33 +84,31 @@ def test_a_run_is_stored_with_answers_scores_and_all_that_decides_them(services,
 
 def test_the_same_request_goes_on_with_its_run_and_another_one_begins_a_new_one(services, write):
     data = write(QUESTIONS)
-    first = services.evaluation.runs.begin(LOCAL_OWNER, request("answers", data))
-    assert services.evaluation.runs.begin(LOCAL_OWNER, request("answers", data)).id == first.id
+    first = services.evaluation.begin(LOCAL_OWNER, request("answers", data))
+    assert services.evaluation.begin(LOCAL_OWNER, request("answers", data)).id == first.id
     others = [
         request("answers", data, seed=1), request("answers", data, limit=2), request("answers", data, profile="seed"),
         request("answers", write(QUESTIONS[:2], "other.json")),
         request("answers", data, systems={"literal": LITERAL.changed("retrieval", k=2)}),
     ]  # fmt: skip
-    ids = [services.evaluation.runs.begin(LOCAL_OWNER, one).id for one in others]
+    ids = [services.evaluation.begin(LOCAL_OWNER, one).id for one in others]
     assert len({first.id, *ids}) == 6
-    assert services.evaluation.runs.begin(LOCAL_OWNER, request("answers", data), anew=True).id not in {first.id, *ids}
+    assert services.evaluation.begin(LOCAL_OWNER, request("answers", data), anew=True).id not in {first.id, *ids}
 
 
 def test_a_stopped_run_keeps_what_is_done_and_goes_on_with_the_rest(services, write):
-    run = services.evaluation.runs.begin(LOCAL_OWNER, request("answers", write(QUESTIONS)))
-    events = services.evaluation.runs.go(LOCAL_OWNER, run.id)
+    run = services.evaluation.begin(LOCAL_OWNER, request("answers", write(QUESTIONS)))
+    events = services.evaluation.go(LOCAL_OWNER, run.id)
     for event in events:
         if "question 3" in event.phase:
-            services.evaluation.runs.stop(run.id)
+            services.evaluation.stop(run.id)
             break
     with pytest.raises(StoppedError, match="Stopped after 2 of 3 answers"):
         list(events)
-    assert services.evaluation.runs.list(LOCAL_OWNER)[0].state is RunState.STOPPED
+    assert services.evaluation.list_runs(LOCAL_OWNER)[0].state is RunState.STOPPED
     before = services.evaluation.runs.predictions(LOCAL_OWNER, run.id)
     assert list(before) == [("literal", "a"), ("literal", "b")]
-    asked = [
-        event.phase for event in services.evaluation.runs.go(LOCAL_OWNER, run.id) if not isinstance(event, Evaluation)
-    ]
+    asked = [event.phase for event in services.evaluation.go(LOCAL_OWNER, run.id) if not isinstance(event, Evaluation)]
     assert [phase for phase in asked if "question" in phase] == ["literal: question 3"]
     after = services.evaluation.runs.predictions(LOCAL_OWNER, run.id)
     assert {key: after[key] for key in before} == before
@@ -120,14 +117,14 @@ def test_a_stopped_run_keeps_what_is_done_and_goes_on_with_the_rest(services, wr
 
 
 def test_a_run_that_is_left_without_being_stopped_counts_as_stopped(services, write):
-    run = services.evaluation.runs.begin(LOCAL_OWNER, request("answers", write(QUESTIONS)))
-    events = services.evaluation.runs.go(LOCAL_OWNER, run.id)
+    run = services.evaluation.begin(LOCAL_OWNER, request("answers", write(QUESTIONS)))
+    events = services.evaluation.go(LOCAL_OWNER, run.id)
     next(event for event in events if "question 2" in event.phase)
-    assert services.evaluation.runs.list(LOCAL_OWNER)[0].state is RunState.RUNNING
+    assert services.evaluation.list_runs(LOCAL_OWNER)[0].state is RunState.RUNNING
     events.close()
-    assert services.evaluation.runs.list(LOCAL_OWNER)[0].state is RunState.STOPPED
-    services.evaluation.runs._store.set_state(run.id, RunState.RUNNING)  # as a killed program leaves it
-    assert services.evaluation.runs.list(LOCAL_OWNER)[0].state is RunState.STOPPED
+    assert services.evaluation.list_runs(LOCAL_OWNER)[0].state is RunState.STOPPED
+    services.evaluation.runs.set_state(run.id, RunState.RUNNING)  # as a killed program leaves it
+    assert services.evaluation.list_runs(LOCAL_OWNER)[0].state is RunState.STOPPED
 
 
 def test_a_model_that_dies_keeps_what_was_answered_and_the_run_goes_on(open_services, write):
@@ -135,14 +132,14 @@ def test_a_model_that_dies_keeps_what_was_answered_and_the_run_goes_on(open_serv
     services = open_services(BM25, llm)
     rows = [{"question": f"What is number {n}?", "answer": "frogs"} for n in range(5)]
     wanted = request("answers", write(rows), systems={"model": BM25}, evidence=("none",))
-    run = services.evaluation.runs.begin(LOCAL_OWNER, wanted)
+    run = services.evaluation.begin(LOCAL_OWNER, wanted)
     with pytest.raises(ModelError, match="died"):
-        list(services.evaluation.runs.go(LOCAL_OWNER, run.id))
+        list(services.evaluation.go(LOCAL_OWNER, run.id))
     kept = services.evaluation.runs.get(LOCAL_OWNER, run.id)
     assert (kept.state, kept.error) == (RunState.FAILED, "The model died. Start it again.")
     assert [item for _, item in services.evaluation.runs.predictions(LOCAL_OWNER, run.id)] == ["1"]
     llm.left = 9
-    list(services.evaluation.runs.go(LOCAL_OWNER, run.id))
+    list(services.evaluation.go(LOCAL_OWNER, run.id))
     assert len(services.evaluation.runs.predictions(LOCAL_OWNER, run.id)) == 5
     assert llm.asked == 5
     assert services.evaluation.runs.get(LOCAL_OWNER, run.id).state is RunState.DONE
@@ -154,18 +151,16 @@ def test_what_fails_alone_is_counted_and_asked_again_on_demand(open_services, wr
     llm.enqueue(["Frogs."])
     rows = [{"question": "What? " * 2100, "answer": "x"}, {"question": "What do storks eat?", "answer": "Frogs."}]
     wanted = request("answers", write(rows), systems={"model": BM25}, evidence=("search", "none"))
-    run = services.evaluation.runs.begin(LOCAL_OWNER, wanted)
+    run = services.evaluation.begin(LOCAL_OWNER, wanted)
     llm.enqueue(["Frogs."] * 9)
-    *_, found = services.evaluation.runs.go(LOCAL_OWNER, run.id)
+    *_, found = services.evaluation.go(LOCAL_OWNER, run.id)
     failed = [key for key, one in services.evaluation.runs.predictions(LOCAL_OWNER, run.id).items() if one.failed]
     assert failed == [("model · search", "1")]
     assert by_id(found)["1"].metrics["answer_f1"] is None
     assert "2,100 words" in by_id(found)["1"].texts["error"]
     assert any("1 of 4 answers failed" in note for note in found.notes)
-    assert services.evaluation.runs.list(LOCAL_OWNER)[0].failed == 1
-    phases = [
-        e.phase for e in services.evaluation.runs.go(LOCAL_OWNER, run.id, retry=True) if not isinstance(e, Evaluation)
-    ]
+    assert services.evaluation.list_runs(LOCAL_OWNER)[0].failed == 1
+    phases = [e.phase for e in services.evaluation.go(LOCAL_OWNER, run.id, retry=True) if not isinstance(e, Evaluation)]
     assert [one for one in phases if "question" in one] == ["model · search: question 1"]
 
 
@@ -180,8 +175,8 @@ def test_the_same_prompt_is_answered_once(open_services, write):
     assert [item.metrics["answer_em"] for item in found.systems[0].items] == [1.0, 1.0]
     assert found.systems[0].items[1].seconds is None
     assert any("remembered" in note for note in found.notes)
-    again = services.evaluation.runs.begin(LOCAL_OWNER, wanted, anew=True)
-    *_, other = services.evaluation.runs.go(LOCAL_OWNER, again.id)
+    again = services.evaluation.begin(LOCAL_OWNER, wanted, anew=True)
+    *_, other = services.evaluation.go(LOCAL_OWNER, again.id)
     assert (again.id != run_id, len(llm.history)) == (True, 1)
     assert [i.texts["prediction"] for i in other.systems[0].items] == ["Frogs.", "Frogs."]
 
@@ -211,7 +206,7 @@ class WordLengths:
 def test_conversations_go_on_with_gold_or_own_answers(open_services, write):
     llm = FakeLLM()
     services = open_services(BM25, llm)
-    services.evaluation.runs._embedder = WordLengths
+    services.evaluation.embedder = WordLengths
     llm.enqueue(["At noon.", "A robot.", "A boat.", "A fish."])
     wanted = RunRequest(
         "conversations", write(QUESTIONS), {"model": BM25}, evidence=("none",), histories=("gold", "predicted")
@@ -264,36 +259,39 @@ def test_recorded_answers_are_scored_without_a_system(open_services, write):
 def test_a_wrong_request_is_refused_before_anything_is_stored(services, write, wanted, message):
     more = {"systems": {"literal": LITERAL}} | wanted
     with pytest.raises(UsageError, match=message):
-        services.evaluation.runs.begin(LOCAL_OWNER, RunRequest("answers", write(QUESTIONS), **more))
-    assert services.evaluation.runs.list(LOCAL_OWNER) == ()
+        services.evaluation.begin(LOCAL_OWNER, RunRequest("answers", write(QUESTIONS), **more))
+    assert services.evaluation.list_runs(LOCAL_OWNER) == ()
 
 
 def test_a_run_goes_on_in_a_thread_of_its_own(services, write):
-    run = services.evaluation.runs.begin(LOCAL_OWNER, request("answers", write(QUESTIONS)))
-    services.evaluation.running.start(LOCAL_OWNER, run.id)
+    run = services.evaluation.begin(LOCAL_OWNER, request("answers", write(QUESTIONS)))
+    services.evaluation.start(LOCAL_OWNER, run.id)
     with pytest.raises(PdfQAError, match="Another run is under way"):
-        services.evaluation.running.start(LOCAL_OWNER, run.id)
-    assert services.evaluation.running.of(LOCAL_OWNER)[0] == run.id
-    assert services.evaluation.running.of("visitor") == ("", None)
-    until(lambda: services.evaluation.running.of(LOCAL_OWNER) == ("", None))
+        services.evaluation.start(LOCAL_OWNER, run.id)
+    assert services.evaluation.under_way(LOCAL_OWNER)[0] == run.id
+    assert services.evaluation.under_way("visitor") == ("", None)
+    until(lambda: services.evaluation.under_way(LOCAL_OWNER) == ("", None))
     assert services.evaluation.runs.get(LOCAL_OWNER, run.id).state is RunState.DONE
-    assert services.evaluation.running.said(run.id) == ""
-    demo = Running(services.evaluation.runs, services.tasks, demo=True)
+    assert services.evaluation.said(run.id) == ""
+
+
+def test_visitors_of_a_demo_run_nothing(open_services, write):
+    demo = open_services(BM25.changed("server", demo=True), empty=True)
     with pytest.raises(PdfQAError, match="Visitors of a demo"):
-        demo.begin("visitor", request("answers", write(SQUAD)))
+        demo.evaluation.launch("visitor", request("answers", write(SQUAD)))
 
 
 def test_systems_that_do_not_search_are_not_run_for_every_way_to_search(services, write):
     both = {f"{name} · windows 120/60": LITERAL.changed("retrieval", retriever=name) for name in ("bm25", "dense")}
     wanted = request("answers", write(SQUAD), systems=both, evidence=("given", "search"))
-    plan = services.evaluation.runs.begin(LOCAL_OWNER, wanted).plan
+    plan = services.evaluation.begin(LOCAL_OWNER, wanted).plan
     assert [system.name for system in plan.systems] == [
         "given passages", "bm25 · windows 120/60 · search", "dense · windows 120/60 · search",
     ]  # fmt: skip
     alone = request("answers", write(SQUAD), systems={"bm25 · windows 120/60": LITERAL}, evidence=("given",))
-    assert [(one.name, one.model) for one in services.evaluation.runs.begin(LOCAL_OWNER, alone).plan.systems] == [
+    assert [(one.name, one.model) for one in services.evaluation.begin(LOCAL_OWNER, alone).plan.systems] == [
         ("quotes", "")
     ]
     closed = request("answers", write(SQUAD), systems={"bm25 · windows 120/60": LITERAL}, evidence=("none",))
-    (system,) = services.evaluation.runs.begin(LOCAL_OWNER, closed).plan.systems
+    (system,) = services.evaluation.begin(LOCAL_OWNER, closed).plan.systems
     assert system.name == system.model != ""

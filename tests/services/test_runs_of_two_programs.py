@@ -15,7 +15,7 @@ from sqlalchemy import text
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.evaluation_types import RunState
 from pdfqa_core.services import LOCAL_OWNER, RunRequest
-from pdfqa_core.services.runs import WORK
+from pdfqa_core.services.evaluation import WORK
 from pdfqa_core.storage.work import Work
 from tests.services.answering_server import answering, opened_with
 from tests.services.helpers import until
@@ -68,9 +68,9 @@ def test_a_killed_run_is_finished_by_the_other_program_and_no_answer_is_lost_or_
     opened.tasks.workers.take_up()
     with running_elsewhere(opened, server, write(ROWS)) as (other, run_id):
         opened.tasks.workers.take_up()  # the other program lives, so nothing is taken from it
-        assert opened.evaluation.running.of(LOCAL_OWNER) == ("", None)
+        assert opened.evaluation.under_way(LOCAL_OWNER) == ("", None)
         with pytest.raises(PdfQAError, match="under way already"):
-            opened.evaluation.running.start(LOCAL_OWNER, run_id)
+            opened.evaluation.start(LOCAL_OWNER, run_id)
         other.send_signal(signal.SIGKILL)
         assert other.wait() == -signal.SIGKILL
         server.seconds = 0.0
@@ -97,17 +97,17 @@ def test_a_run_is_stopped_from_the_other_program_and_taken_up_by_neither(opened,
     with opened_with(opened.workspace, server.settings) as other:
         other.tasks.workers.name, other.tasks.workers.every = "elsewhere/1/0", 0.2
         wanted = RunRequest("answers", write(ROWS), {"served": server.settings}, ("none",), options={"bertscore": "no"})
-        run_id = other.evaluation.running.begin(LOCAL_OWNER, wanted).id
+        run_id = other.evaluation.launch(LOCAL_OWNER, wanted).id
         until(lambda: len(opened.evaluation.runs.predictions(LOCAL_OWNER, run_id)) >= 2)
-        opened.evaluation.running.stop(LOCAL_OWNER)
-        until(lambda: not other.evaluation.running.of(LOCAL_OWNER)[0])
-        assert other.evaluation.running.said(run_id).startswith("Stopped after ")
+        opened.evaluation.stop_under_way(LOCAL_OWNER)
+        until(lambda: not other.evaluation.under_way(LOCAL_OWNER)[0])
+        assert other.evaluation.said(run_id).startswith("Stopped after ")
         server.seconds = 0.0
     done = len(opened.evaluation.runs.predictions(LOCAL_OWNER, run_id))
     assert 2 <= done < len(ROWS)
     opened.tasks.workers.take_up()
-    assert opened.evaluation.running.of(LOCAL_OWNER) == ("", None)
+    assert opened.evaluation.under_way(LOCAL_OWNER) == ("", None)
     assert opened.evaluation.runs.get(LOCAL_OWNER, run_id).state is RunState.STOPPED
-    opened.evaluation.running.start(LOCAL_OWNER, run_id)
+    opened.evaluation.start(LOCAL_OWNER, run_id)
     until(lambda: opened.evaluation.runs.get(LOCAL_OWNER, run_id).state is RunState.DONE)
     assert len(opened.evaluation.runs.predictions(LOCAL_OWNER, run_id)) == len(ROWS)

@@ -28,26 +28,26 @@ def two(services, write):
 
 
 def test_runs_are_compared_on_the_questions_that_all_of_them_have(services, two, write):
-    assert [one.id for one in services.evaluation.together.comparable(LOCAL_OWNER, two[0])] == [two[1]]
-    found = services.evaluation.together.evaluation(LOCAL_OWNER, two)
+    assert [one.id for one in services.evaluation.comparable(LOCAL_OWNER, two[0])] == [two[1]]
+    found = services.evaluation.together(LOCAL_OWNER, two)
     assert [one.name for one in found.systems] == ["monday: literal", "tuesday: literal", "tuesday: small"]
     assert {len(one.items) for one in found.systems} == {2}
     assert "Compared on the 2 questions that all runs have." in found.notes
     cells = compare(found, baseline="tuesday: literal").cells
     assert cells["monday: literal"]["answer_f1"].difference.mean == 0
-    predictions = services.evaluation.together.predictions(LOCAL_OWNER, two)
+    predictions = services.evaluation.predicted(LOCAL_OWNER, two)
     assert {name for name, _ in predictions} == {one.name for one in found.systems}
-    alone = services.evaluation.together.evaluation(LOCAL_OWNER, two[:1])
+    alone = services.evaluation.together(LOCAL_OWNER, two[:1])
     assert alone == services.evaluation.runs.get(LOCAL_OWNER, two[0]).results
     services.evaluation.runs.rename(LOCAL_OWNER, two[1], "monday")
-    again = services.evaluation.together.evaluation(LOCAL_OWNER, two)
+    again = services.evaluation.together(LOCAL_OWNER, two)
     assert [one.name for one in again.systems] == ["monday: literal", "monday: literal (2)", "monday: small"]
     other, _ = done(services, request("answers", write(SQUAD, "squad.json"), name="storks"))
-    assert other not in {one.id for one in services.evaluation.together.comparable(LOCAL_OWNER, two[0])}
+    assert other not in {one.id for one in services.evaluation.comparable(LOCAL_OWNER, two[0])}
     with pytest.raises(UsageError, match="different questions"):
-        services.evaluation.together.evaluation(LOCAL_OWNER, (two[0], other))
-    services.evaluation.runs.remove(LOCAL_OWNER, two[1])
-    assert services.evaluation.together.comparable(LOCAL_OWNER, two[0]) == ()
+        services.evaluation.together(LOCAL_OWNER, (two[0], other))
+    services.evaluation.remove_run(LOCAL_OWNER, two[1])
+    assert services.evaluation.comparable(LOCAL_OWNER, two[0]) == ()
     unscored = replace(services.evaluation.runs.get(LOCAL_OWNER, two[0]), results=None)
     with pytest.raises(UsageError, match="has no scores yet"):
         together([unscored])
@@ -71,7 +71,7 @@ def test_what_was_searched_is_kept_and_scored_as_hits(services, write):
 
 
 def test_answers_of_runs_become_a_study_without_the_systems_names(services, two):
-    study = services.evaluation.studies.make(LOCAL_OWNER, "rate", two, seed=3, names="Ada, Ben")
+    study = services.evaluation.study_of(LOCAL_OWNER, "rate", two, seed=3, names="Ada, Ben")
     turns = services.studies.items(LOCAL_OWNER, study.id)
     assert len(turns) == 3 + 2 * 2
     first = turns[0]
@@ -86,30 +86,28 @@ def test_answers_of_runs_become_a_study_without_the_systems_names(services, two)
     page = services.documents.kept.page(LOCAL_OWNER, document.id, document.extractor, hit.passage.spans[0].page)
     assert page.text[hit.passage.spans[0].start : hit.passage.spans[0].end].split()[0] == hit.passage.text.split()[0]
     assert {one.details.system for one in turns} == {"monday: literal", "tuesday: literal", "tuesday: small"}
-    pair = services.evaluation.studies.make(
+    pair = services.evaluation.study_of(
         LOCAL_OWNER, "pairs", two[1:], systems=("literal", "small"), preset="pairwise", seed=2
     )
     (one, _) = services.studies.items(LOCAL_OWNER, pair.id)
     assert {one.details.system, one.details.second_system} == {"literal", "small"}
     assert one.turn.answer.hits == ()
     with pytest.raises(UsageError, match="no answer to rate"):
-        services.evaluation.studies.make(LOCAL_OWNER, "none", two, item_ids={"zzz"})
+        services.evaluation.study_of(LOCAL_OWNER, "none", two, item_ids={"zzz"})
 
 
 def test_what_is_answered_so_far_is_scored_without_waiting_for_the_end(services, write):
-    run = services.evaluation.runs.begin(LOCAL_OWNER, request("answers", write(QUESTIONS)))
-    assert [(one.done, one.total, one.means) for one in services.evaluation.progress.of(LOCAL_OWNER, run.id)] == [
-        (0, 3, ())
-    ]
-    events = services.evaluation.runs.go(LOCAL_OWNER, run.id)
+    run = services.evaluation.begin(LOCAL_OWNER, request("answers", write(QUESTIONS)))
+    assert [(one.done, one.total, one.means) for one in services.evaluation.so_far(LOCAL_OWNER, run.id)] == [(0, 3, ())]
+    events = services.evaluation.go(LOCAL_OWNER, run.id)
     next(event for event in events if "question 3" in event.phase)
-    (half,) = services.evaluation.progress.of(LOCAL_OWNER, run.id)
+    (half,) = services.evaluation.so_far(LOCAL_OWNER, run.id)
     assert (half.system, half.done, half.failed) == ("literal", 2, 0)
     *_, results = events
     first = [item.metrics["answer_f1"] for item in results.systems[0].items[:2]]
     assert dict(half.means)["answer_f1"] == pytest.approx(sum(first) / 2)
-    unscored = services.evaluation.runs.begin(LOCAL_OWNER, request("judge", write(QUESTIONS, "again.json")))
-    assert services.evaluation.progress.of(LOCAL_OWNER, unscored.id)[0].means == ()
+    unscored = services.evaluation.begin(LOCAL_OWNER, request("judge", write(QUESTIONS, "again.json")))
+    assert services.evaluation.so_far(LOCAL_OWNER, unscored.id)[0].means == ()
 
 
 def test_a_sampled_system_is_repeated_with_seeds_and_its_spread_told(open_services, write):
@@ -129,6 +127,6 @@ def test_a_sampled_system_is_repeated_with_seeds_and_its_spread_told(open_servic
     assert spreads(services.evaluation.runs.get(LOCAL_OWNER, run_id).results) == spreads(found)
     greedy = request("answers", data, systems={"stork": LITERAL}, evidence=("none",), repeats=3)
     with pytest.raises(UsageError, match="repeats are all the same"):
-        services.evaluation.runs.begin(LOCAL_OWNER, greedy)
-    quoting = services.evaluation.runs.begin(LOCAL_OWNER, request("answers", write(QUESTIONS, "q.json"), repeats=3))
+        services.evaluation.begin(LOCAL_OWNER, greedy)
+    quoting = services.evaluation.begin(LOCAL_OWNER, request("answers", write(QUESTIONS, "q.json"), repeats=3))
     assert len(quoting.plan.systems) == 1

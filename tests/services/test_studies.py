@@ -58,11 +58,11 @@ def test_nobody_sees_the_ratings_of_others_before_all_who_signed_in_have_finishe
     study_id = study_of(store, "t1", "t2")
 
     def expect_hidden(*waiting: str) -> None:
-        found = studies.results("me", study_id, "Ada")
+        found = studies.reports.summary("me", study_id, "Ada")
         assert (found.table, found.disagreements, found.waiting) == ((), (), waiting)
         assert annotators_in(studies, study_id, "Ada") == {"Ada"}
         assert annotators_in(studies, study_id, "Ben") <= {"Ben"}
-        assert studies.results("me", study_id, "").table == ()
+        assert studies.reports.summary("me", study_id, "").table == ()
         with pytest.raises(UsageError, match="once two people or more have signed in and rated everything"):
             studies.file("me", study_id, "csv", "")
 
@@ -74,7 +74,7 @@ def test_nobody_sees_the_ratings_of_others_before_all_who_signed_in_have_finishe
     expect_hidden("Ben")
     rate(studies, study_id, "Ben", "t2", choose=-1)
     for viewer in ("Ada", "Ben", ""):
-        found = studies.results("me", study_id, viewer)
+        found = studies.reports.summary("me", study_id, viewer)
         assert ([row.criterion for row in found.table], found.waiting) == (["intent", "answer", "passage"], ())
         assert [one.turn.id for one in found.disagreements] == ["t2"] * 4
         assert annotators_in(studies, study_id, viewer) == {"Ada", "Ben"}
@@ -121,7 +121,7 @@ def test_a_new_criterion_is_rated_compared_and_exported(store: Store) -> None:
     assert "for a reader in a hurry" in form
     assert 'data-key="8" aria-pressed="true"' in form
     rate(studies, study_id, "Ben", "t1", "t2")
-    results = studies.results("me", study_id, "Ben")
+    results = studies.reports.summary("me", study_id, "Ben")
     style = results.table[-1]
     assert (style.criterion, style.n, style.labels, style.agreement) == ("style", 2, ("1", "2", "3"), 0.5)
     assert [(one.judged.criterion, one.values) for one in results.disagreements] == [(STYLE, ("2", "3"))]
@@ -177,7 +177,7 @@ def test_other_owners_can_do_nothing_with_a_study(store: Store, studies: StudySe
         lambda: studies.sign_in("you", study_id, "Ada"),
         lambda: studies.item("you", study_id, "Ada", "t1"),
         lambda: studies.next("you", study_id, "Ada"),
-        lambda: studies.results("you", study_id, "Ada"),
+        lambda: studies.reports.summary("you", study_id, "Ada"),
         lambda: studies.file("you", study_id, "csv", "Ada"),
     ):
         with pytest.raises(UsageError, match="no such study"):

@@ -75,12 +75,12 @@ def test_the_item_submitted_last_can_be_corrected_every_other_change_is_a_revisi
     assert studies.item(ME, study_id, "Ada", "t1").revises
     rate(studies, study_id, "Ada", {"t1": "0"})  # nobody has seen anything, but the first value is settled
     rate(studies, study_id, "Ben", {"t1": "0", "t2": "1"})
-    before = studies.results(ME, study_id, "Ada")
+    before = studies.reports.summary(ME, study_id, "Ada")
     assert [row.agreement for row in before.table] == [1, 0.5, 1]
     rate(studies, study_id, "Ben", {"t1": "1"})
     shown = studies.item(ME, study_id, "Ben", "t1")
     assert (shown.given["t1", "answer"].value, shown.first) == ("1", {("t1", "answer"): "0"})
-    after = studies.results(ME, study_id, "Ada")
+    after = studies.reports.summary(ME, study_id, "Ada")
     assert [row.agreement for row in after.table] == [1, 0.5, 1]
     rows = exported(studies, study_id)
     assert (rows["Ben", "t1", "answer"]["value"], rows["Ben", "t1", "answer"]["revised"]) == ("0", "1")
@@ -113,7 +113,7 @@ def test_an_item_that_cannot_be_judged_is_finished_and_has_no_value(studies: Stu
     rate(studies, study_id, "Ada", {"t2": "1"})
     assert studies.next(ME, study_id, "Ada") == ""
     rate(studies, study_id, "Ben", {"t1": "0", "t2": "1"})
-    table = studies.results(ME, study_id, "Ben").table
+    table = studies.reports.summary(ME, study_id, "Ben").table
     assert [(row.criterion, row.n) for row in table] == [("intent", 1), ("answer", 1), ("passage", 1)]
     with pytest.raises(UsageError, match="submitted this item already"):
         studies.skip(ME, study_id, "Ben", "t1", "too late")
@@ -151,7 +151,7 @@ def test_training_items_come_first_and_neither_they_nor_checks_count(
         for question, turn_id in turns.items():
             right = question != "C?" or name == "Ada"
             studies.save(ME, study.id, name, turn_id, {(turn_id, "answer"): "1" if right else "0"})
-    results = studies.results(ME, study.id, "Ada")
+    results = studies.reports.summary(ME, study.id, "Ada")
     assert [row.n for row in results.table] == [3]
     assert (results.checks, results.disagreements) == ((("Ada", 1, 1), ("Ben", 0, 1)), ())
     overall = [row for row in studies.reports.results(ME, study.id, None) if row.group == "overall"]
@@ -170,17 +170,17 @@ def test_hundred_answers_gives_kappa_and_accuracy_of_each_the_majority_and_adjud
     assert len(study.turn_ids) == 10
     for name, wrong in (("Ada", 3), ("Ben", 4)):
         rate(studies, study.id, name, {one: str(int(at >= wrong)) for at, one in enumerate(study.turn_ids)})
-    (kappa,) = studies.results(ME, study.id, "Ada").table
+    (kappa,) = studies.reports.summary(ME, study.id, "Ada").table
     assert kappa.kappa == pytest.approx((0.9 - 0.54) / 0.46)
-    decide = studies.adjudication
+    decide = studies.reports
     disputed = study.turn_ids[3]
-    shown = decide.item(ME, study.id, "", disputed)
+    shown = decide.dispute(ME, study.id, "", disputed)
     assert [(one.said, one.decided) for one in shown.disputes] == [((("1", 1, ()), ("0", 1, ())), None)]
     assert "Ada" not in repr(shown.disputes)
     decide.decide(
         ME, study.id, "", disputed, "answer", "1", reason="page 3 says so", category="gold", decided_by="both"
     )
-    kept = decide.item(ME, study.id, "Ada", disputed)
+    kept = decide.dispute(ME, study.id, "Ada", disputed)
     assert (kept.open_ones, kept.total, kept.next_turn) == (0, 1, "")
     rows = studies.reports.results(ME, study.id, None)
     accuracy = {row.rater: (row.summary.mean, row.summary.n) for row in rows if row.group == "overall"}
@@ -193,9 +193,9 @@ def test_nothing_is_adjudicated_before_agreement_can_be_seen(
     store: Store, studies: StudyService, study_id: str
 ) -> None:
     rate(studies, study_id, "Ada", {"t1": "0", "t2": "1"})
-    decide = studies.adjudication
+    decide = studies.reports
     with pytest.raises(UsageError, match="cannot be seen yet"):
-        decide.item(ME, study_id, "Ada", "t1")
+        decide.dispute(ME, study_id, "Ada", "t1")
     with pytest.raises(UsageError, match="cannot be seen yet"):
         decide.decide(ME, study_id, "", "t1", "answer", "1")
 
@@ -208,9 +208,9 @@ def test_a_name_typed_wrong_never_blocks_a_study(studies: StudyService, study_id
     studies.sign_in(ME, study_id, "Adda")
     rate(studies, study_id, "Ada", {"t1": "1", "t2": "1"})
     rate(studies, study_id, "Ben", {"t1": "1", "t2": "1"})
-    assert studies.results(ME, study_id, "Ada").waiting == ("Adda",)
+    assert studies.reports.summary(ME, study_id, "Ada").waiting == ("Adda",)
     assert studies.remove_annotator(ME, study_id, "Adda") == 0
-    assert studies.results(ME, study_id, "Ada").table
+    assert studies.reports.summary(ME, study_id, "Ada").table
 
 
 def test_who_is_renamed_keeps_ratings_and_order(studies: StudyService, study_id: str) -> None:

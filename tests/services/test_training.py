@@ -12,7 +12,7 @@ from pdfqa_core.models import Encoders, ModelFiles
 from pdfqa_core.protocols.gold import read_gold
 from pdfqa_core.retrieval import onnx_graph
 from pdfqa_core.services import LOCAL_OWNER, Services
-from pdfqa_core.services.runs import RunRequest
+from pdfqa_core.services.evaluation import RunRequest
 from pdfqa_core.services.synthesis import SynthesisPlan
 from pdfqa_core.services.training import Prepared, TrainingPlan
 from pdfqa_core.storage import Outcome

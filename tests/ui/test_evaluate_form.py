@@ -157,8 +157,8 @@ def test_a_wrong_file_says_which_row_and_which_command(write):
 
 def test_a_run_says_how_far_it_is_in_all(services):
     list(services.documents.ingest(LOCAL_OWNER, [PDF]))
-    run = services.evaluation.runs.begin(LOCAL_OWNER, form(chunkers=["windows", "paragraphs"]).request(SESSION))
-    (listed,) = services.evaluation.runs.list(LOCAL_OWNER)
+    run = services.evaluation.begin(LOCAL_OWNER, form(chunkers=["windows", "paragraphs"]).request(SESSION))
+    (listed,) = services.evaluation.list_runs(LOCAL_OWNER)
     assert (run.total, state_words(listed)) == (30, "paused, 0 of 30")
     assert paused_words(listed) == "Paused after 0 of 30 answers. They are kept; “go on” asks the rest."
     whole, now = steps_of(Progress("question 3", 2, 15, 60.0), listed)

@@ -69,7 +69,7 @@ def test_an_answer_and_a_run_under_way_are_kept_when_the_program_is_ended(tmp_pa
     asked = RunRequest("answers", tmp_path / "questions.jsonl", {"quoted": LITERAL, "slow": slow}, options=NO_BERTSCORE)
     with Services.open(tmp_path / "workspace", LITERAL, FakeModels()) as services:
         list(services.documents.ingest(LOCAL_OWNER, [PDF]))
-        run = services.evaluation.runs.begin(LOCAL_OWNER, asked)
+        run = services.evaluation.begin(LOCAL_OWNER, asked)
     (tmp_path / "workspace" / "pdfqa.toml").write_text(RECIPE)
     with running(tmp_path, environment={"PDFQA_LLM_URL": f"{slow_model.url}/v1", "PDFQA_MODEL": "slow"}) as app:
         Page(app).does("runs-list", "click", action="resume", run=run.id)

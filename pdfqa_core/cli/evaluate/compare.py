@@ -29,8 +29,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Compare them and print the table."""
     with Services.open(workspace_of(arguments), settings_of(arguments)) as services:
         ids = list(dict.fromkeys(run_named(services, name) for name in arguments.runs))
-        evaluation = services.evaluation.together.evaluation(LOCAL_OWNER, ids)
-        predictions = services.evaluation.together.predictions(LOCAL_OWNER, ids)
+        evaluation = services.evaluation.together(LOCAL_OWNER, ids)
+        predictions = services.evaluation.predicted(LOCAL_OWNER, ids)
     groups = groups_of(evaluation, arguments.baseline)
     return finish(
         arguments,

@@ -16,7 +16,7 @@ from pdfqa_core.protocols.base import profile_named
 from pdfqa_core.protocols.gold import forms, read_gold
 from pdfqa_core.protocols.retrieval import DEPTH, MEASURES
 from pdfqa_core.services import LOCAL_OWNER, Services
-from pdfqa_core.services.run_systems import with_unset
+from pdfqa_core.services.run_asking import with_unset
 from pdfqa_core.services.systems import grid, read_systems
 from pdfqa_core.types import Progress
 

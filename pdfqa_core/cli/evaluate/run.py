@@ -29,8 +29,8 @@ from pdfqa_core.protocols import EVIDENCE, GOLD, PREDICTED, run_protocols
 from pdfqa_core.protocols.gold import forms
 from pdfqa_core.protocols.gold.rows import FIELDS, columns_of, guessed, mapped
 from pdfqa_core.services import LOCAL_OWNER, RunRequest, Services
+from pdfqa_core.services.evaluation import RunEstimate
 from pdfqa_core.services.run_export import answer_files
-from pdfqa_core.services.runs import RunEstimate, run_estimate
 from pdfqa_core.services.systems import DIMENSIONS, read_systems, run_grid, system_of
 from pdfqa_core.settings import Settings
 from pdfqa_core.types import Progress
@@ -168,13 +168,13 @@ def _data(arguments: argparse.Namespace, folder: Path) -> Path:
 
 def _begun(arguments: argparse.Namespace, services: Services, request: RunRequest) -> tuple[Run, RunEstimate]:
     """Return the run and what it takes; with --estimate none is left behind that was not there before."""
-    known = {one.id for one in services.evaluation.runs.list(LOCAL_OWNER)}
-    begun = services.evaluation.runs.begin(LOCAL_OWNER, request, anew=arguments.new)
+    known = {one.id for one in services.evaluation.list_runs(LOCAL_OWNER)}
+    begun = services.evaluation.begin(LOCAL_OWNER, request, anew=arguments.new)
     try:
-        return begun, run_estimate(services.evaluation.runs, LOCAL_OWNER, begun)
+        return begun, services.evaluation.estimate(LOCAL_OWNER, begun)
     finally:
         if arguments.estimate and begun.id not in known:
-            services.evaluation.runs.remove(LOCAL_OWNER, begun.id)
+            services.evaluation.remove_run(LOCAL_OWNER, begun.id)
 
 
 def _said_of(takes: RunEstimate) -> str:
@@ -193,7 +193,7 @@ def _said_of(takes: RunEstimate) -> str:
 def _done(arguments: argparse.Namespace, services: Services, begun: Run) -> _Found:
     evaluation: Evaluation | None = None
     try:
-        for event in services.evaluation.runs.go(LOCAL_OWNER, begun.id, retry=arguments.retry_failures):
+        for event in services.evaluation.go(LOCAL_OWNER, begun.id, retry=arguments.retry_failures):
             if isinstance(event, Progress):
                 terminal.show(event)
             else:
@@ -204,7 +204,7 @@ def _done(arguments: argparse.Namespace, services: Services, begun: Run) -> _Fou
     predictions = services.evaluation.runs.predictions(LOCAL_OWNER, begun.id)
     files: Mapping[str, bytes] = {}
     if arguments.out:
-        files = answer_files(begun, services.evaluation.runs.cases(LOCAL_OWNER, begun.plan), predictions)
+        files = answer_files(begun, services.evaluation.cases(LOCAL_OWNER, begun.plan), predictions)
     return _Found(begun, evaluation, predictions, files)
 
 

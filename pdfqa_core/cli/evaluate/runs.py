@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"{arguments.action} takes {wanted} more.", "See: pdfqa evaluate runs --help")
     with Services.open(workspace_of(arguments), settings_of(arguments)) as services:
         said = _done(services, arguments.action, arguments.given)
-        listed = services.evaluation.runs.list(LOCAL_OWNER)
+        listed = services.evaluation.list_runs(LOCAL_OWNER)
     if arguments.json:
         print(json.dumps({"runs": [plain(one) for one in listed], **said}, ensure_ascii=False))
     elif arguments.action == "list":
@@ -53,13 +53,13 @@ def run(arguments: argparse.Namespace) -> int:
 def _done(services: Services, action: str, given: list[str]) -> dict[str, str]:
     if action == "import":
         path = Path(given[0])
-        return {"run": services.evaluation.copies.take_in(LOCAL_OWNER, path, path.name).id}
+        return {"run": services.evaluation.take_in(LOCAL_OWNER, path, path.name).id}
     if action == "list":
         return {}
     run_id = run_named(services, given[0])
     match action:
         case "export":
-            write_file(Path(given[1]), services.evaluation.copies.file(LOCAL_OWNER, run_id))
+            write_file(Path(given[1]), services.evaluation.exported(LOCAL_OWNER, run_id))
             return {"file": given[1]}
         case "methods":
             return {"methods": methods_text(services.evaluation.runs.get(LOCAL_OWNER, run_id))}
@@ -67,13 +67,13 @@ def _done(services: Services, action: str, given: list[str]) -> dict[str, str]:
             services.evaluation.runs.rename(LOCAL_OWNER, run_id, given[1])
             return {"name": given[1]}
         case _:
-            services.evaluation.runs.remove(LOCAL_OWNER, run_id)
+            services.evaluation.remove_run(LOCAL_OWNER, run_id)
             return {"deleted": run_id}
 
 
 def run_named(services: Services, name: str) -> str:
     """Return the id of the run that is meant. Raises UsageError for none and for several."""
-    found = [one.id for one in services.evaluation.runs.list(LOCAL_OWNER) if name and one.id.startswith(name)]
+    found = [one.id for one in services.evaluation.list_runs(LOCAL_OWNER) if name and one.id.startswith(name)]
     if len(found) != 1:
         kind = "several runs begin" if found else "no run begins"
         raise UsageError(f"{kind[:1].upper()}{kind[1:]} with {name!r}.", "See: pdfqa evaluate runs list")

@@ -66,6 +66,7 @@ def read_page(
     from pdfqa_core.extraction.hidden.annotations import with_annotations
     from pdfqa_core.extraction.hidden.find_hidden import read_characters
     from pdfqa_core.extraction.layout.lines import find_lines
+    from pdfqa_core.extraction.layout.writing import with_columns
     from pdfqa_core.extraction.raw_page import RawPage, page_warnings
     from pdfqa_core.extraction.tables.find_tables import with_tables
     from pdfqa_core.extraction.tables.grids import Rulings, read_rulings
@@ -85,7 +86,7 @@ def read_page(
         rulings = read_rulings(drawn, thresholds) if tables else Rulings()
         glyphs, hidden = with_values(glyphs, hidden, said.values)
         glyphs, hidden = with_struck(glyphs, hidden, rulings.levels(), said.struck)
-        glyphs = with_raised(glyphs)
+        glyphs = with_columns(with_raised(glyphs))
         lines = find_lines(glyphs, hidden)
         if tables and lines:
             lines = with_tables(rulings, glyphs, hidden, lines, thresholds)

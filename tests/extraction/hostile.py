@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Mapping
 
 
 def pdf(*objects: str, root: int = 1) -> bytes:
@@ -35,6 +36,26 @@ def one_page(content: str, media_box: str = "0 0 595 842") -> bytes:
         f"<< /Type /Page /Parent 2 0 R /MediaBox [{media_box}] /Contents 4 0 R "
         "/Resources << /Font << /F 5 0 R >> >> >>",
         stream(content),
+        FONT,
+    )
+
+
+def with_meanings(content: str, meant: Mapping[str, str]) -> bytes:
+    """Return a PDF of one page; /F looks like Helvetica, and its letters mean others. /L is Helvetica."""
+    pairs = "".join(f"<{ord(c):02X}> <{told.encode('utf-16-be').hex()}>\n" for c, told in meant.items())
+    cmap = (
+        "/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName /M def /CMapType 2 def\n"
+        f"1 begincodespacerange <00> <FF> endcodespacerange\n{len(meant)} beginbfchar\n{pairs}endbfchar\n"
+        "endcmap CMapName currentdict /CMap defineresource pop end end"
+    )
+    return pdf(
+        CATALOG,
+        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R "
+        "/Resources << /Font << /F 5 0 R /L 7 0 R >> >> >>",
+        stream(content),
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /ToUnicode 6 0 R >>",
+        stream(cmap),
         FONT,
     )
 

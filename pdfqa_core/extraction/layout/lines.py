@@ -19,6 +19,7 @@ from pdfqa_core.extraction.layout.reading_order import (
     group_rows,
     regions,
 )
+from pdfqa_core.extraction.layout.writing import slanted_lines
 from pdfqa_core.extraction.raw_page import TextLine, grouped, merged
 from pdfqa_core.extraction.text.direction import read_text
 from pdfqa_core.extraction.text.glyphs import Flags, Glyphs
@@ -238,6 +239,9 @@ def find_lines(glyphs: Glyphs, hidden: Flags) -> list[TextLine]:
         weights = {turn: int((chosen & (glyphs.turn == turn)).sum()) for turn in turns}
         for turn in sorted(turns, key=lambda t: -weights[t]):
             found += _turned_lines(glyphs, chosen, turn, concealed, len(found))
+        for line in slanted_lines(glyphs, np.asarray(chosen), len(found)):
+            line.hidden, line.kind = concealed, None if concealed else line.kind
+            found.append(line)
     return found
 
 

@@ -80,6 +80,8 @@ _BLACK = 0x000000FF
 _STROKE, _STROKE_AND_CLIP = 1, 5  # text render modes, PDF 32000-1, table 106
 _STRAIGHT = 1e-6  # of a text matrix: an entry that is 0
 _ONE_BASELINE = 1.5  # of the font size: characters of a text object that reach further stand below each other
+SLANTED = 4  # as a turn: by no quarters
+_SLANT = 0.05  # rise over run from which on text is slanted
 _STRIDE = 8  # characters
 
 
@@ -111,8 +113,8 @@ class Glyphs:
     text turned by an odd number of quarters (the other coordinate is that of the first character of the text object,
     or on a page with a script written from right to left of the character);
     `narrow` is the size in the direction in which it is smaller, in points;
-    `turn` the clockwise quarter turns of the text against the page; `space` marks white space (boxes are meaningless
-    there); `owners` the addresses of the text objects, 0 for white space.
+    `turn` the clockwise quarter turns of the text against the page, or SLANTED; `space` marks white space (boxes are
+    meaningless there); `owners` the addresses of the text objects, 0 for white space.
     """
 
     codes: Integers
@@ -220,6 +222,9 @@ def _styles(handle: Any, first: list[int], addresses: list[int], frame: PageFram
     shown_x, shown_y = a * right_x + c * right_y, b * right_x + d * right_y
     level = np.abs(shown_x) >= np.abs(shown_y)
     turn = np.where(level, np.where(shown_x >= 0, 0, 2), np.where(shown_y > 0, 1, 3))
+    slanted = np.minimum(np.abs(shown_x), np.abs(shown_y)) > _SLANT * np.maximum(np.abs(shown_x), np.abs(shown_y))
+    if 2 * int(slanted.sum()) < count:  # else the page is askew
+        turn[slanted] = SLANTED
     fonts = np.fromiter(map(_font, objects), np.uint64, count)
     known = distinct(fonts)
     mode = np.fromiter(map(_render_mode, objects), np.int64, count)

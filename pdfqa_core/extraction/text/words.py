@@ -23,6 +23,7 @@ from pdfqa_core.types import Box
 # that it did decide tell whether its lines are hyphenated at all. Knows nothing about pages; standard library only.
 
 _WORD = re.compile(r"[^\W\d_]+(?:[-\u2010\u2011][^\W\d_]+)*")
+_UNSPACED = re.compile(r"[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]")  # Chinese and Japanese
 _HEAD = re.compile(r"([^\W\d_]+(?:[-\u2010\u2011][^\W\d_]+)*)[-\u2010\u00ad\u2011]$")
 _TAIL = re.compile(r"^[^\W\d_]+(?:[-\u2010\u2011][^\W\d_]+)*")
 _FREE_PREFIXES = frozenset({"self", "non", "well", "ex"})
@@ -55,7 +56,7 @@ class Hyphenation:
     def joins(self, line: str, following: str) -> str | None:
         """Return what stands between two lines: a space, nothing, or None where the hyphen is dropped as well."""
         if not line or line[-1] not in HYPHENS:
-            return " "
+            return "" if _UNSPACED.match(line[-1:]) and _UNSPACED.match(following) else " "
         head, tail = _HEAD.search(line), _TAIL.match(following)
         if line[-1] == "\u00ad":
             return None

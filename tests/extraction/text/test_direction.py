@@ -9,7 +9,7 @@ import pytest
 
 from pdfqa_core.extraction.text.direction import logical_text
 from tests.extraction.conftest import read
-from tests.extraction.hostile import CATALOG, pdf, stream
+from tests.extraction.hostile import with_meanings
 
 MEANT = {
     "A": "ا",
@@ -28,25 +28,8 @@ HEBREW = {"A": "א", "B": "ב", "G": "ג", "D": "ד", "H": "ה", "L": "ל", "M":
 
 
 def drawn(path: Path, content: str, meant: Mapping[str, str]) -> Path:
-    """Write a PDF whose font /F, in the widths of Helvetica, means other letters."""
-    pairs = "".join(f"<{ord(c):02X}> <{told.encode('utf-16-be').hex()}>\n" for c, told in meant.items())
-    cmap = (
-        "/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName /M def /CMapType 2 def\n"
-        f"1 begincodespacerange <00> <FF> endcodespacerange\n{len(meant)} beginbfchar\n{pairs}endbfchar\n"
-        "endcmap CMapName currentdict /CMap defineresource pop end end"
-    )
-    path.write_bytes(
-        pdf(
-            CATALOG,
-            "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R "
-            "/Resources << /Font << /F 5 0 R /L 7 0 R >> >> >>",
-            stream(content),
-            "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /ToUnicode 6 0 R >>",
-            stream(cmap),
-            "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
-        )
-    )
+    """Write a PDF whose font /F means other letters."""
+    path.write_bytes(with_meanings(content, meant))
     return path
 
 

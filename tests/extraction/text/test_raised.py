@@ -10,7 +10,7 @@ import pytest
 
 from pdfqa_core.types import BlockKind
 from tests.extraction.conftest import LOREM, at, blocks, read, wrapped
-from tests.extraction.hostile import CATALOG, pdf, stream
+from tests.extraction.hostile import with_meanings
 
 UP, DOWN = 4, -2  # points from the baseline, at a font size of 11
 
@@ -116,22 +116,6 @@ def test_a_line_of_smaller_words_is_no_superscript(draw: Callable[..., Path]) ->
 
 def test_letters_beyond_the_first_plane_are_read(tmp_path: Path) -> None:
     letters = {"A": "𝑁", "B": "𝟚", "D": "𝜆", "C": "(", "E": ")", "F": "=", " ": " "}
-    pairs = "".join(f"<{ord(c):02X}> <{told.encode('utf-16-be').hex()}>\n" for c, told in letters.items())
-    cmap = (
-        "/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName /M def /CMapType 2 def\n"
-        f"1 begincodespacerange <00> <FF> endcodespacerange\n{len(letters)} beginbfchar\n{pairs}endbfchar\n"
-        "endcmap CMapName currentdict /CMap defineresource pop end end"
-    )
     path = tmp_path / "letters.pdf"
-    path.write_bytes(
-        pdf(
-            CATALOG,
-            "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R "
-            "/Resources << /Font << /F 5 0 R >> >> >>",
-            stream("BT /F 12 Tf 72 700 Td (ACDE FAFBF) Tj ET"),
-            "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /ToUnicode 6 0 R >>",
-            stream(cmap),
-        )
-    )
+    path.write_bytes(with_meanings("BT /F 12 Tf 72 700 Td (ACDE FAFBF) Tj ET", letters))
     assert read(path)[0].text == "N(λ) =N=2="

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 RULES = 2  # changes with what `terms` returns; see `has_others`
 
+_PRINTED_MINUS = re.compile(r"(?:\u2212|(?<![\w.)\]%°])(?<!\d\s)\u2013)(?=[$€£¥]?\d)")
 _LETTERS = re.compile(r"[^\W_]+")
 _PLAIN = re.compile(r"\d+(?:[.,]\d+)*|\w+(?:['’]\w+)?")
 # What NFKC would glue to what stands before it: raised numbers behind numbers and words of four letters or more (10⁶,
@@ -67,6 +68,11 @@ def composed(text: str) -> str:
 def plain_letters(text: str) -> str:
     """Return a text case-folded and decomposed (NFKD), so that letters can be compared without their accents."""
     return text.lower() if text.isascii() else unicodedata.normalize("NFKD", text.casefold())
+
+
+def with_plain_minus(text: str) -> str:
+    """Return a text with a hyphen for the minus that is printed before a number: U+2212, or an en dash that is none."""
+    return text if text.isascii() else _PRINTED_MINUS.sub("-", text)
 
 
 def terms(text: str) -> list[str]:

@@ -11,6 +11,7 @@ from pdfqa_core.interfaces import LLM, Message, StopSignal
 from pdfqa_core.metrics.agreement import Agreement, agreement
 from pdfqa_core.metrics.base import Group, measure
 from pdfqa_core.metrics.replies import NO, YES, Decision, OnDone, YesNo, for_each, undecided
+from pdfqa_core.terms import with_plain_minus
 
 PROMPT = (
     "Question: {question}\nGold Answer: {gold}\nPredicted Answer: {prediction}\nIs the predicted answer correct? Yes/No"
@@ -35,9 +36,9 @@ class JudgeItem:
 
 
 def judge_prompt(item: JudgeItem, prompt: str = "seed") -> list[Message]:
-    """Return the prompt of this name, of PROMPTS; several references are joined by "or"."""
-    gold = " or ".join(item.references)
-    return [Message("user", PROMPTS[prompt].format(question=item.question, gold=gold, prediction=item.prediction))]
+    """Return the prompt of this name, of PROMPTS; several references are joined by "or"; a minus is a hyphen."""
+    gold, prediction = with_plain_minus(" or ".join(item.references)), with_plain_minus(item.prediction)
+    return [Message("user", PROMPTS[prompt].format(question=item.question, gold=gold, prediction=prediction))]
 
 
 @measure(

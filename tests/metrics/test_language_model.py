@@ -48,6 +48,9 @@ def test_the_prompt_is_the_published_one():
     assert message.content == (
         "Question: Who wrote it?\nGold Answer: Ann Lee\nPredicted Answer: Ann\nIs the predicted answer correct? Yes/No"
     )
+    printed = judge_prompt(JudgeItem("How cold?", ("\u22125 °C",), "\u20135 °C, 10\u201320 km"))[0].content
+    assert "Gold Answer: -5 °C" in printed
+    assert "Predicted Answer: -5 °C, 10\u201320 km" in printed
     several = judge_prompt(JudgeItem("Who {0}?", ("Ann {x}", "Bob"), "{y}"))[0].content
     assert "Gold Answer: Ann {x} or Bob\nPredicted Answer: {y}" in several
 

@@ -1,6 +1,6 @@
 import pytest
 
-from pdfqa_core.reading.facts import claimed, numbers, stated
+from pdfqa_core.reading.facts import claimed, facts, numbers, stated
 
 
 @pytest.mark.parametrize(
@@ -58,3 +58,35 @@ def test_huge_and_odd_input():
 def test_names_of_forms_are_no_numbers():
     text = "The 10-Q, the 8-K and two 10-Ks name a 12-month plan."
     assert [text[number.start : number.end] for number in numbers(text)] == ["two", "12"]
+
+
+@pytest.mark.parametrize("minus", ["-", "\u2212", "\u2013"])
+@pytest.mark.parametrize("text", ["It fell to {}5 °C.", "({}5)", "{}5", "| {}5 |", "a loss of {}€5", "=$ {}5"])
+def test_a_minus_counts_however_it_is_printed(minus, text):
+    (number,) = numbers(text.format(minus))
+    assert number.value == -5
+
+
+@pytest.mark.parametrize(
+    "text", ["10-5", "10\u20135", "10 \u20135 km", "F-5", "COVID-5", "- 5 boats", "\u2013 5 boats", "2018-5", "10%-5%"]
+)
+def test_other_dashes_are_no_minus(text):
+    assert all(number.value > 0 for number in numbers(text))
+
+
+@pytest.mark.parametrize(
+    ("claim", "source", "there"),
+    [
+        ("It was -5 °C.", "It was \u22125 °C.", True),
+        ("It was 5 °C.", "It was \u22125 °C.", False),
+        ("It was -5 °C.", "It was 5 °C.", False),
+        ("Sales fell by 5 %.", "Sales: \u20135 %", True),
+        ("Sales: -5 %", "Sales fell by 5 %.", True),
+        ("It was minus 5 °C.", "It was \u22125 °C.", True),
+    ],
+)
+def test_a_number_without_its_sign_is_another_one_unless_it_fell(claim, source, there):
+    (number,) = claimed(claim)
+    assert number.among(stated(source)) is there
+    ((one,), (other,)) = ([fact for fact in facts(text) if fact.kind != "name"] for text in (claim, source))
+    assert one.same(other) is there

@@ -14,7 +14,7 @@ from pdfqa_core.cli.options import add_common, add_settings, settings_of, worksp
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.ingest import short_name
 from pdfqa_core.services import LOCAL_OWNER, Services
-from pdfqa_core.services.folders import PDFS, FolderFiles, LeftOut, files_of
+from pdfqa_core.services.collections import PDFS, FolderFiles, LeftOut, files_of
 from pdfqa_core.types import Document, Progress
 
 MOST_LISTED = 20  # files that were left out and are named one by one

@@ -53,7 +53,7 @@ class CollectionBar:
 
     def show(self, session: Session) -> str:
         """Return the bar; nothing while there are no documents."""
-        offer = self.services.documents.folders.offer(session.owner)
+        offer = self.services.documents.collections.offered(session.owner)
         collections = self.services.documents.collections.kept.list(session.owner)
         count = len(self.services.documents.kept.list(session.owner))
         if not count and not collections and offer is None:
@@ -90,9 +90,9 @@ class CollectionBar:
             case "take-out":
                 collections.kept.take_out(owner, data["collection"], documents)
             case "accept":
-                self.services.documents.folders.accept(owner, data["folder"])
+                self.services.documents.collections.accept_folder(owner, data["folder"])
             case "decline":
-                self.services.documents.folders.decline(owner)
+                self.services.documents.collections.decline_folder(owner)
         return session
 
     # ------------------------------------------------------------ folders
@@ -102,7 +102,7 @@ class CollectionBar:
         paths, left_out = _folder(said)
         if paths or not left_out:
             return gr.skip()
-        self.services.documents.folders.note(session.owner, {}, left_out)
+        self.services.documents.collections.note_folder(session.owner, {}, left_out)
         return self.show(session)
 
     def note_folder(self, said: str, files: Sequence[Path], session: Session) -> None:
@@ -115,7 +115,7 @@ class CollectionBar:
         except OSError as error:  # reading them says what is wrong with it
             _log.warning("a folder is not offered as collections: %s", error)
             return
-        self.services.documents.folders.note(session.owner, found, left_out)
+        self.services.documents.collections.note_folder(session.owner, found, left_out)
 
 
 def _folder(said: str) -> tuple[list[str], list[str]]:

@@ -6,7 +6,7 @@ import pytest
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.services import LOCAL_OWNER
-from pdfqa_core.services.folders import files_of
+from pdfqa_core.services.collections import files_of
 from tests.services.helpers import only, only_id
 
 FILES = ("a.pdf", "B.PDF", "notes.txt", ".hidden.pdf", "drafts/c.pdf", "drafts/old/d.pdf", ".git/e.pdf")
@@ -50,28 +50,28 @@ def test_patterns_choose(folder, options, names):
 
 def test_sub_folders_are_offered_as_collections_of_what_has_been_read(services, letter):
     report = only(services).id
-    services.documents.folders.note(
+    services.documents.collections.note_folder(
         LOCAL_OWNER, {"town/heat/report.pdf": report, "town/letter.pdf": "not read yet"}, ["town/notes.txt"]
     )
-    offer = services.documents.folders.offer(LOCAL_OWNER)
+    offer = services.documents.collections.offered(LOCAL_OWNER)
     assert offer.name == "town"
     assert offer.folders == {"town": (report,), "town/heat": (report,)}
     assert offer.left_out == ("town/notes.txt",)
     assert offer.count == 1
-    assert services.documents.folders.offer("visitor") is None
+    assert services.documents.collections.offered("visitor") is None
 
 
 def test_an_accepted_folder_is_a_collection_and_is_offered_no_more(services, letter):
     report = only(services).id
     list(services.documents.ingest(LOCAL_OWNER, [letter]))
-    services.documents.folders.note(
+    services.documents.collections.note_folder(
         LOCAL_OWNER, {"town/a/r.pdf": report, "town/b/l.pdf": only_id(services, "letter.pdf")}
     )
-    made = services.documents.folders.accept(LOCAL_OWNER, "town/a")
+    made = services.documents.collections.accept_folder(LOCAL_OWNER, "town/a")
     (kept,) = services.documents.collections.kept.list(LOCAL_OWNER)
     assert (kept.id, kept.name, kept.document_ids) == (made.id, "town/a", (report,))
-    assert set(services.documents.folders.offer(LOCAL_OWNER).folders) == {"town", "town/b"}
+    assert set(services.documents.collections.offered(LOCAL_OWNER).folders) == {"town", "town/b"}
     with pytest.raises(UsageError, match="not offered"):
-        services.documents.folders.accept(LOCAL_OWNER, "town/a")
-    services.documents.folders.decline(LOCAL_OWNER)
-    assert services.documents.folders.offer(LOCAL_OWNER) is None
+        services.documents.collections.accept_folder(LOCAL_OWNER, "town/a")
+    services.documents.collections.decline_folder(LOCAL_OWNER)
+    assert services.documents.collections.offered(LOCAL_OWNER) is None

@@ -184,7 +184,7 @@ def questions_in(services, tmp_path):
 
 
 def test_what_it_was_trained_on_does_not_measure_it(learnt, plan, tmp_path):
-    (model,) = learnt.training.list()
+    (model,) = learnt.models.files.encoders.trained()
     systems = learnt.training.systems(model, SPLIT)
     assert systems["after"].retrieval.late_model == "learnt"
     assert {one.retrieval.embedding_precision for one in systems.values()} == {"exact"}
@@ -207,15 +207,17 @@ def test_what_it_was_trained_on_does_not_measure_it(learnt, plan, tmp_path):
 
 def test_runs_of_answers_do_not_measure_it_with_them_either(learnt, tmp_path):
     rows, made, people = questions_in(learnt, tmp_path)
-    systems = {"learnt": learnt.training.systems(learnt.training.list()[0], SPLIT)["after"]}
+    systems = {"learnt": learnt.training.systems(learnt.models.files.encoders.trained()[0], SPLIT)["after"]}
     with pytest.raises(UsageError, match="learnt is trained on"):
-        learnt.runs.begin(LOCAL_OWNER, RunRequest("answers", made, systems))
-    assert learnt.runs.list(LOCAL_OWNER) == ()
-    assert learnt.runs.begin(LOCAL_OWNER, RunRequest("answers", made, {"old": SPLIT})).total == len(rows)
-    assert learnt.runs.begin(LOCAL_OWNER, RunRequest("answers", people, systems)).total == len(QUESTIONS)
+        learnt.evaluation.runs.begin(LOCAL_OWNER, RunRequest("answers", made, systems))
+    assert learnt.evaluation.runs.list(LOCAL_OWNER) == ()
+    assert learnt.evaluation.runs.begin(LOCAL_OWNER, RunRequest("answers", made, {"old": SPLIT})).total == len(rows)
+    assert learnt.evaluation.runs.begin(LOCAL_OWNER, RunRequest("answers", people, systems)).total == len(QUESTIONS)
     place = learnt.models.files.encoders.folder / "learnt"
     aside = place.rename(tmp_path / "aside")
-    begun = learnt.runs.begin(LOCAL_OWNER, RunRequest("answers", made, systems))  # before there was such a model
+    begun = learnt.evaluation.runs.begin(
+        LOCAL_OWNER, RunRequest("answers", made, systems)
+    )  # before there was such a model
     aside.rename(place)
     with pytest.raises(UsageError, match="learnt is trained on"):
-        list(learnt.runs.go(LOCAL_OWNER, begun.id))
+        list(learnt.evaluation.runs.go(LOCAL_OWNER, begun.id))

@@ -209,15 +209,13 @@ def test_runs_of_answers_do_not_measure_it_with_them_either(learnt, tmp_path):
     rows, made, people = questions_in(learnt, tmp_path)
     systems = {"learnt": learnt.training.systems(learnt.models.files.encoders.trained()[0], SPLIT)["after"]}
     with pytest.raises(UsageError, match="learnt is trained on"):
-        learnt.evaluation.runs.begin(LOCAL_OWNER, RunRequest("answers", made, systems))
-    assert learnt.evaluation.runs.list(LOCAL_OWNER) == ()
-    assert learnt.evaluation.runs.begin(LOCAL_OWNER, RunRequest("answers", made, {"old": SPLIT})).total == len(rows)
-    assert learnt.evaluation.runs.begin(LOCAL_OWNER, RunRequest("answers", people, systems)).total == len(QUESTIONS)
+        learnt.evaluation.begin(LOCAL_OWNER, RunRequest("answers", made, systems))
+    assert learnt.evaluation.list_runs(LOCAL_OWNER) == ()
+    assert learnt.evaluation.begin(LOCAL_OWNER, RunRequest("answers", made, {"old": SPLIT})).total == len(rows)
+    assert learnt.evaluation.begin(LOCAL_OWNER, RunRequest("answers", people, systems)).total == len(QUESTIONS)
     place = learnt.models.files.encoders.folder / "learnt"
     aside = place.rename(tmp_path / "aside")
-    begun = learnt.evaluation.runs.begin(
-        LOCAL_OWNER, RunRequest("answers", made, systems)
-    )  # before there was such a model
+    begun = learnt.evaluation.begin(LOCAL_OWNER, RunRequest("answers", made, systems))  # before there was such a model
     aside.rename(place)
     with pytest.raises(UsageError, match="learnt is trained on"):
-        list(learnt.evaluation.runs.go(LOCAL_OWNER, begun.id))
+        list(learnt.evaluation.go(LOCAL_OWNER, begun.id))

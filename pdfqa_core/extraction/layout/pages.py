@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -11,13 +12,14 @@ from pdfqa_core.extraction.layout.kinds import BlockDraft, promote_headings
 from pdfqa_core.extraction.layout.margins import EdgeLine, printed_labels, running_lines
 from pdfqa_core.extraction.layout.outline import OutlineEntry, match_outline
 from pdfqa_core.extraction.layout.paragraphs import body_style, find_blocks
-from pdfqa_core.extraction.raw_page import RawPage, TextLine, from_text_frame
+from pdfqa_core.extraction.raw_page import PageTable, RawPage, TableCell, TextLine, from_text_frame
 from pdfqa_core.extraction.text.words import Hyphenation
 from pdfqa_core.types import Block, BlockKind, Box, Line, Page
 
 # ----------------------------------------------------------------------------------------------------
 # Blocks to a `Page`: its text, and where each line and block stands in it.
 
+_SIDES = 3.0  # of the font size: how far the sides of a table that goes on may lie from those above
 BLOCK_BREAK = "\n\n"
 _FEWEST_DOTS = 5  # of leaders
 _LEADERS = re.compile(rf"(?:\s*\.){{{_FEWEST_DOTS},}}\s*")
@@ -103,6 +105,8 @@ def build_pages(raw: Sequence[RawPage], outline: Sequence[OutlineEntry] = ()) ->
         [line for i, line in enumerate(page.lines) if i not in headers[p] and i not in footers[p]]
         for p, page in enumerate(raw)
     ]
+    for above, below in itertools.pairwise(bodies):
+        _take_header(above, below)
     labels = _labels(raw, headers, footers)
     style = body_style([[line for line in body if not line.hidden] for body in bodies])
     hyphenation = Hyphenation(line.text for body in bodies for line in body if not line.hidden)
@@ -121,6 +125,28 @@ def build_pages(raw: Sequence[RawPage], outline: Sequence[OutlineEntry] = ()) ->
             *unseen,
         ]
         yield build_page(replace(page.facts, label=labels[p]), ordered, hyphenation)
+
+
+def _take_header(above: Sequence[TextLine], below: list[TextLine]) -> None:
+    """Give the table without a header that a page begins with the one of the table that the page before it ends with.
+
+    Both have as many columns and the same sides. The names have no height, at the upper edge of the table.
+    """
+    last = next((line for line in reversed(above) if not line.hidden and line.kind is None), None)
+    place = next((i for i, line in enumerate(below) if not line.hidden and line.kind is None), None)
+    if last is None or place is None or last.table is None or not last.table.header_rows:
+        return
+    line = below[place]
+    near = _SIDES * max(line.size, last.size)
+    table, names = line.table, last.table.rows[: last.table.header_rows]
+    if table is None or table.header_rows or not table.rows or len(table.rows[0]) != len(names[0]):
+        return
+    if abs(line.u0 - last.u0) < near and abs(line.u1 - last.u1) < near:
+        taken = tuple(
+            tuple(cell and TableCell(cell.text, Box(cell.box.x0, line.top, cell.box.x1, line.top)) for cell in row)
+            for row in names
+        )
+        below[place] = replace(line, table=PageTable(taken + table.rows, len(taken)))
 
 
 def _labels(raw: Sequence[RawPage], headers: Sequence[set[int]], footers: Sequence[set[int]]) -> list[str]:

@@ -213,3 +213,22 @@ def test_the_tables_of_the_sample():
     assert ["January 2023", "7.4", "248", "82.1", "41", "3.02"] in rows_of(tables[0])
     assert ["Total", "2,480,000"] in rows_of(tables[1])
     assert len(tables) == 2
+
+
+@pytest.mark.parametrize(("x", "width", "taken"), [(80, 100, True), (160, 100, False), (80, 60, False)])
+def test_a_table_that_goes_on_takes_the_names_of_its_columns(draw, x, width, taken):
+    rows = [[f"Vessel {n}", f"B{n % 7}", str(100 + 7 * n)] for n in range(40)]
+
+    def first(c):
+        at(c, 80, 80, ["Berths and fees of the harbour"])
+        grid(c, [["Vessel", "Berth", "Fee"], *rows[:30]], 80, 110, widths=[100, 100, 100])
+
+    def second(c):
+        height = grid(c, rows[30:], x, 60, widths=[width] * 3)
+        at(c, 80, 60 + height + 40, wrapped(LOREM, 80))
+
+    pages = read(draw(first, second))
+    found = rows_of(markdown_tables(pages[1])[0])
+    assert found[0] == (["Vessel", "Berth", "Fee"] if taken else ["", "", ""])
+    assert found[2] == rows[30]
+    assert len(found) == 12

@@ -26,7 +26,7 @@ from tests.postgres import Postgres, serving
 
 SQLITE, POSTGRESQL = "sqlite", "postgresql"
 LONGEST = frozenset({  # files of tests that take over a minute each
-    "test_axe", "test_every_endpoint", "test_onnx_graph", "test_serving_safely", "test_study",
+    "test_axe", "test_default", "test_every_endpoint", "test_onnx_graph", "test_serving_safely",
     "test_two_processes", "test_whole_job",
 })  # fmt: skip
 SHARED_DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import logging
 import os
 import signal
@@ -49,6 +50,7 @@ def serve(workspace: Path, settings: Settings) -> None:
         raise UsageError("GRADIO_SHARE is set, but documents must not leave this computer.", "Unset it.")
     password = os.environ.get(PASSWORD, "")
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
+    gc.disable()  # nothing becomes garbage while modules are loaded; looking for it would take a sixth of that time
     from pdfqa_core.services import Services
     from pdfqa_core.services.housekeeping import share_pools
 
@@ -57,6 +59,8 @@ def serve(workspace: Path, settings: Settings) -> None:
     from pdfqa_core.ui.gate import SHORTEST
     from pdfqa_core.ui.mcp_tools import PATH as MCP_PATH
 
+    gc.enable()
+    gc.freeze()
     if password and len(password) < SHORTEST:
         raise UsageError(f"The password in {PASSWORD} is too short.", f"Take {SHORTEST} characters or more.")
     if not workspace.exists() and not os.environ.get("PDFQA_DATABASE_URL"):

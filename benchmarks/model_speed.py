@@ -50,7 +50,8 @@ def program(path: Path, **given: Any) -> Speed:
         ):
             if isinstance(piece, Usage):
                 usage = piece
-            first = first or time.perf_counter()
+            elif isinstance(piece, str):
+                first = first or time.perf_counter()
         ended = time.perf_counter()
         return usage.evaluated_tokens / (first - began), (usage.completion_tokens - 1) / (ended - first), ended - began
 

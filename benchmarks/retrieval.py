@@ -47,10 +47,12 @@ MEASURES = ("HR@1", "HR@5", "MRR", "MRR@10", "nDCG@10")
 SYSTEMS: Mapping[str, dict[str, Any]] = {
     "bm25": {"retriever": "bm25"},
     "bm25, stems": {"retriever": "bm25", "stemming": True},
+    "bm25, okapi": {"retriever": "bm25", "idf": "okapi"},
     "bm25, all words": {"retriever": "bm25", "stop_words": False},
     "bm25, rules of English": {"retriever": "bm25", "language": "english"},
     "dense": {"retriever": "dense"},
     "hybrid": {"retriever": "hybrid"},
+    "hybrid, okapi": {"retriever": "hybrid", "idf": "okapi"},
     "hybrid, stems": {"retriever": "hybrid", "stemming": True},
     "hybrid, rules of English": {"retriever": "hybrid", "language": "english"},
     "hybrid, merged": {"retriever": "hybrid", "merge_overlaps": True},

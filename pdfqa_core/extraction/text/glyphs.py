@@ -82,6 +82,7 @@ _STRAIGHT = 1e-6  # of a text matrix: an entry that is 0
 _ONE_BASELINE = 1.5  # of the font size: characters of a text object that reach further stand below each other
 SLANTED = 4  # as a turn: by no quarters
 _SLANT = 0.05  # rise over run from which on text is slanted
+_AGAIN = 0.1  # of the font size: a letter that is printed once more so near is the same one
 _STRIDE = 8  # characters
 
 
@@ -366,6 +367,9 @@ def read_glyphs(page: Any, text_page: Any) -> Glyphs:
     own_matrix = size < 0.6 * ink  # fonts whose size lies in their own matrix
     size = np.where(own_matrix, 1.3 * ink, size)
     narrow = np.where(own_matrix, size * spread(styles.narrowed, 1.0), spread(styles.narrow, 0.0))
+    again = (codes[drawn[1:]] == codes[drawn[:-1]]) & (own[1:] != own[:-1])
+    again &= np.abs(boxes[drawn[1:]] - boxes[drawn[:-1]]).max(axis=1, initial=0.0) < _AGAIN * size[drawn[1:]]
+    codes[drawn[1:][again]] = 0  # printed twice to look bold
     return Glyphs(
         codes,
         boxes,

@@ -156,13 +156,13 @@ def test_an_answer_is_added_to_a_study_that_is_open_and_taken_out_again(store: S
     one, _ = two_conversations(store)
     study_id = studies.create_of("me", one, "t1").id
     assert studies.add("me", study_id, "t3").turn_ids == studies.add("me", study_id, "t3").turn_ids == ("t1", "t3")
-    studies.take_out("me", study_id, ["t3"])
+    studies.kept.take_out("me", study_id, ["t3"])
     rate(studies, study_id, "Ada", "t1")
     assert [study.id for study in studies.open_studies("me")] == [study_id]  # one alone has finished
     studies.add("me", study_id, "t2")
     rate(studies, study_id, "Ben", "t1", "t2")
     with pytest.raises(UsageError, match="rated this in “Why t1\\?” already"):
-        studies.take_out("me", study_id, ["t2"])
+        studies.kept.take_out("me", study_id, ["t2"])
     rate(studies, study_id, "Ada", "t2")
     assert studies.open_studies("me") == ()
     with pytest.raises(UsageError, match="takes no more answers"):

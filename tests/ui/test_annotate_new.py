@@ -41,7 +41,8 @@ def test_conversations_of_one_name_are_told_apart_by_their_time() -> None:
         return ConversationSummary(key, title, moment, moment, (), turns)
 
     kept = [named("a", "Pumps?", 5), named("b", "Pumps?", 7), named("c", "Pipes?", 5), named("d", "Pipes?", 9, turns=0)]
-    services: Any = SimpleNamespace(conversations=SimpleNamespace(list=lambda owner: kept))
+    listed = SimpleNamespace(list=lambda owner: kept)
+    services: Any = SimpleNamespace(answers=SimpleNamespace(conversations=listed))
     assert talks(services, "me") == [
         ("Pumps? (2, 1 March 2026 09:05)", "a"), ("Pumps? (2, 1 March 2026 09:07)", "b"), ("Pipes? (2)", "c"),
     ]  # fmt: skip

@@ -184,8 +184,8 @@ def test_markers_of_a_summary_name_their_page():
 
 
 def test_nothing_is_looked_up_for_a_file_that_was_just_read_while_others_are():
-    batch = SimpleNamespace(done=False, documents=(DOCUMENT,))
-    handlers = Handlers(SimpleNamespace(jobs=SimpleNamespace(of=lambda owner: (batch,))))
+    jobs = SimpleNamespace(of=lambda owner: (SimpleNamespace(ended=False, documents=(DOCUMENT,)),))
+    handlers = Handlers(SimpleNamespace(documents=SimpleNamespace(jobs=jobs)))
     assert handlers.fill(Session(), "doc") == ("", "", "", "")
 
 

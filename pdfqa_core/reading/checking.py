@@ -685,8 +685,7 @@ def _says(sentence: str, quote: Quote) -> bool:
     """Return whether a quote holds every word of a short sentence."""
     said = claimed(sentence)
     words = "".join(letter for i, letter in enumerate(sentence) if not any(n.start <= i < n.end for n in said))
-    there = stated(quote.text)
-    if not all(number.among(there) for number in said):
+    if not {number.key for number in said} <= stated(quote.text):
         return False
     language = quote.language
     return bool(content_terms(sentence, language)) and all(
@@ -706,5 +705,5 @@ def _places(
 ) -> tuple[tuple[int, int], ...]:
     """Return the places of the numbers of `text[start:end]` that are not among the known ones."""
     return tuple(
-        (start + number.start, start + number.end) for number in claimed(text[start:end]) if not number.among(known)
+        (start + number.start, start + number.end) for number in claimed(text[start:end]) if number.key not in known
     )

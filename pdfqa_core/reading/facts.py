@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -42,14 +41,7 @@ _BEFORE_MONEY = re.compile(r"(?:[$€£¥]|\b(?:USD|EUR|GBP|CHF))\s?$")  # befor
 _SHORT = re.compile(r"\s?(?P<scale>k|m|mn|bn|tn)\b(?!²|³)")
 SHORTENED = {"k": 1e3, "m": 1e6, "mn": 1e6, "bn": 1e9, "tn": 1e12}
 # A minus right before a number, as a hyphen or as it is printed: no range (10–20), name (F-16) or mark of a list.
-_MINUS = re.compile(r"(?<![^\s(\[|\"“”'’:;,=<>~≈±/$€£¥])(?:(?<!\d\s)[-–]|\u2212)(?:[$€£¥]\s?)?$")
-# Words that say of a number without a sign that it is below zero, or by how much something fell.
-_LOWERED = re.compile(
-    r"\b(?:minus|negative|below|under|less|lower|fewer|down|loss(?:es)?|deficits?|shortfalls?|outflows?|decreas\w+|"
-    r"f[ae]ll\w*|declin\w+|drop\w*|reduc\w+|lowered|cut|shr[aiu]nk\w*|los[et])\b",
-    re.IGNORECASE,
-)
-_NEAR = 60  # characters before and behind a number in which such words are looked for
+_MINUS = re.compile(r"(?<![\w.)\]%°])(?:\u2212|(?<!\d\s)[-–])(?:[$€£¥]\s?)?$")
 _PERCENT = re.compile(r"\s*(?:%|per\s?cent\b|percent\b)", re.IGNORECASE)
 _LIST_NUMBER = re.compile(r"^[ \t]*(?:\(?\d{1,3}[.)]|#\d{1,3})(?=\s)", re.MULTILINE)
 _MONTH_NAME = re.compile(rf"\b(?:{'|'.join(MONTHS)})\b", re.IGNORECASE)
@@ -60,7 +52,7 @@ class Number:
     """The number written at `text[start:end]`, worth `value`; "20 %" and "20 percent" have `percent` set.
 
     `scale` is the word in the digits' value: 1e6 in "1.2 million" and "€1.2 m". With a minus before it the value is
-    below 0; `lowered`: without one, but words near it say that something is below zero or fell.
+    below 0.
     """
 
     start: int
@@ -68,16 +60,11 @@ class Number:
     value: float
     percent: bool
     scale: float = 1.0
-    lowered: bool = False
 
     @property
     def key(self) -> tuple[float, bool]:
         """What two numbers that are the same share."""
         return self.value, self.percent
-
-    def among(self, known: Collection[tuple[float, bool]]) -> bool:
-        """Return whether it is one of these; what fell "by 5" may be written as -5."""
-        return self.key in known or (self.lowered and (-self.value, self.percent) in known)
 
 
 def numbers(text: str) -> list[Number]:
@@ -97,9 +84,7 @@ def numbers(text: str) -> list[Number]:
             value = round(value * scale, 6)
         start = match.start()
         minus = match["digits"] is not None and _MINUS.search(text, max(0, start - 4), start) is not None
-        around = text[max(0, start - _NEAR) : start] + " " + text[end : end + _NEAR]
-        lowered = not minus and _LOWERED.search(around) is not None
-        found.append(Number(start, end, -value if minus else value, percent is not None, scale, lowered))
+        found.append(Number(start, end, -value if minus else value, percent is not None, scale))
     return found
 
 
@@ -118,14 +103,9 @@ def claimed(text: str) -> list[Number]:
 
 
 def stated(text: str) -> frozenset[tuple[float, bool]]:
-    """Return the keys of all numbers that a text states, months by their number among them.
-
-    A number that fell "by 5" is stated as -5 too.
-    """
+    """Return the keys of all numbers that a text states, months by their number among them."""
     months = {(1.0 + MONTHS.index(found[0].casefold()), False) for found in _MONTH_NAME.finditer(text)}
-    said = numbers(text)
-    fallen = {(-number.value, number.percent) for number in said if number.lowered}
-    return frozenset(number.key for number in said) | fallen | months
+    return frozenset(number.key for number in numbers(text)) | months
 
 
 def _value(match: re.Match[str]) -> float:
@@ -205,7 +185,7 @@ class Fact:
 
     A number has its `value`, the known `unit` after it ("" without; of money its sign), as `scale` the word that is in
     the value ("1.2 million": 1e6), and as `rate` what it is for ("two days a week": week); its value has no sign:
-    `negative` and `lowered` are those of `Number`. A date has a `date` (year,
+    `negative` says whether it had one. A date has a `date` (year,
     month, day; 0: not said), a name its `words`. `initial`: the capital may only be that of a sentence's first word.
     """
 
@@ -220,7 +200,6 @@ class Fact:
     initial: bool = False
     rate: str = ""
     negative: bool = False
-    lowered: bool = False
 
     def same(self, other: Fact) -> bool:
         """Return whether both say the same; of dates and names one may say less ("2018" and "June 2018")."""
@@ -232,7 +211,7 @@ class Fact:
             return False
         if self.rate and other.rate and self.rate != other.rate:
             return False
-        if self.negative != other.negative and not (self.lowered or other.lowered):
+        if self.negative != other.negative:
             return False
         return math.isclose(self.value, other.value) and (self.unit == other.unit or not (self.unit and other.unit))
 
@@ -266,9 +245,7 @@ def facts(text: str) -> list[Fact]:
             unit = _unit(text, end) or _currency(text, start, end)
             value, negative = abs(number.value), number.value < 0
             of = rate[1] if rate else ""
-            found.append(
-                Fact(start, end, kind, value, unit, number.scale, rate=of, negative=negative, lowered=number.lowered)
-            )
+            found.append(Fact(start, end, kind, value, unit, number.scale, rate=of, negative=negative))
     for match in _ORDINAL.finditer(text):
         found.append(Fact(*match.span(), "ordinal", float(_ORDINALS.index(match[0].casefold()) + 1)))
     for match in _NAME.finditer(text):

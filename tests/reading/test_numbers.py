@@ -80,13 +80,11 @@ def test_other_dashes_are_no_minus(text):
         ("It was -5 °C.", "It was \u22125 °C.", True),
         ("It was 5 °C.", "It was \u22125 °C.", False),
         ("It was -5 °C.", "It was 5 °C.", False),
-        ("Sales fell by 5 %.", "Sales: \u20135 %", True),
-        ("Sales: -5 %", "Sales fell by 5 %.", True),
-        ("It was minus 5 °C.", "It was \u22125 °C.", True),
+        ("Sales fell by 5 %.", "Sales: \u20135 %", False),
     ],
 )
-def test_a_number_without_its_sign_is_another_one_unless_it_fell(claim, source, there):
+def test_a_number_without_its_sign_is_another_one(claim, source, there):
     (number,) = claimed(claim)
-    assert number.among(stated(source)) is there
+    assert (number.key in stated(source)) is there
     ((one,), (other,)) = ([fact for fact in facts(text) if fact.kind != "name"] for text in (claim, source))
     assert one.same(other) is there

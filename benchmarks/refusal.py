@@ -1,4 +1,4 @@
-"""How well questions without an answer in the documents are told before anything is written: by search, model, both.
+"""How well search, model or both find questions without an answer in the documents, before anything is written.
 
 Data: refusal_data.py (Northwind, CLAPnq, MT-RAG, aapl_10q, PubMedQA). In each set and kind of question the even ones
 are one half, the odd ones the other. Printed are, for each way to judge and each set, balanced accuracy with its 95 %
@@ -46,7 +46,7 @@ from pdfqa_core.settings import LLMSettings, models_path
 from pdfqa_core.streaming import result_of
 
 WORDS, SEARCH, MODEL, BOTH = WAYS = ("words alone", "retrieval", "model", "combined")
-THRESHOLD = 0.35  # at which balanced accuracy is told
+THRESHOLD = 0.35  # for balanced accuracy
 QUICK_PER, QUICK_SECONDS = 6, 12.0
 RESAMPLES = 2000
 

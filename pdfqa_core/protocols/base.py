@@ -237,7 +237,7 @@ class Tools:
 
     `published`: files in the form of the data set are scored as its authors do, whatever else a run is scored by.
     `measures` are those of text and citations that are wanted (none: all), `options` their variants; `refusals` is
-    "phrases" or "llm" where refusals are scored, by what they are told. `entities`: those of ASQA's answers are
+    "phrases" or "llm": what finds refusals, where they are scored. `entities`: those of ASQA's answers are
     compared. `settings` collects how the numbers came about, for the report; `notes` what a reader must know.
     """
 

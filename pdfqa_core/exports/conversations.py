@@ -223,9 +223,12 @@ def footnote(citation: Citation, answer: Answer, names: Names) -> Footnote:
 
 
 def marked_sentences(answer: Answer) -> tuple[CheckedSentence, ...]:
-    """Return the sentences that carry a mark of how far the passages say them: not quotes, nor those said in part."""
-    sure = answer.reader != "extractive"
-    return tuple(one for one in answer.sentences if sure and one.support is not Support.PARTLY)
+    """Return the sentences that carry a mark of how far the passages say them: not quotes, nor those said in part.
+
+    Of an answer that is not sure only those that stand nowhere: a ✓ would speak for it.
+    """
+    unmarked = {Support.PARTLY, *((Support.SUPPORTED,) if answer.outcome is Outcome.PERHAPS else ())}
+    return tuple(one for one in answer.sentences if answer.reader != "extractive" and one.support not in unmarked)
 
 
 def _columns(citation: Citation, answer: Answer) -> str:

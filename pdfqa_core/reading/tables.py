@@ -141,13 +141,13 @@ def _cells(line: str) -> tuple[str, ...]:
 
 
 def taken_from(answer: str, citations: Sequence[Citation], hits: Sequence[Hit]) -> tuple[str, ...]:
-    """Return a line for each cited row of a table of which a sentence of the answer has some of the values.
+    """Return a line for each row of a table that says a sentence (with ✓), and of which the sentence has some values.
 
     The line names the columns that these stand in, so that a reader sees whether they are those that were asked for.
     """
     texts = {hit.passage.id: hit.passage.text for hit in hits}
     found = []
-    for cited in citations:
+    for cited in (one for one in citations if one.verified):
         said = answer[cited.start : cited.end]
         for row in (row for table in tables(texts.get(cited.passage_id, "")) for row in table.rows):
             own = texts[cited.passage_id][row.start : row.end].strip()

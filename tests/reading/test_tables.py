@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from pdfqa_core.reading.tables import tables, taken_from
@@ -104,3 +106,4 @@ def test_an_answer_from_a_row_names_the_columns_it_took(answer, column):
     cited = Citation(1, found.passage.id, found.passage.spans[0], row, True, 0, len(answer))
     wanted = (f"Taken from the {column} of the row “Products”.",) if column else ()
     assert taken_from(answer, [cited, cited], [found]) == wanted
+    assert taken_from(answer, [replace(cited, verified=False)], [found]) == ()

@@ -95,8 +95,8 @@ def test_an_answer_that_is_not_sure_has_the_lines_first_then_the_model_s_words_a
     (clicked,) = re.findall('<div class="lines" ([^>]*)>', shown)
     assert 'data-action="nearest"' in clicked
     assert 'data-rank="2"' in clicked
-    assert "✓" in shown
-    for absent in ("3 sentences", "checked good", "Answer anyway", "refused"):
+    assert "Not found in the passages" in shown
+    for absent in ("✓", "3 sentences", "checked good", "Answer anyway", "refused"):
         assert absent not in shown
     assert "perhaps" not in html(replace(PERHAPS, perhaps=False))
 

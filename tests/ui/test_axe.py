@@ -45,6 +45,8 @@ CONTRASTS = """
 """
 FADING = "() => !document.getAnimations().some((one) => one instanceof CSSTransition && one.playState === 'running')"
 WIDTHS = "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+SIDEWAYS = """[...document.querySelectorAll("*")].filter((e) => /auto|scroll/.test(getComputedStyle(e).overflowX)
+  && e.checkVisibility() && e.scrollWidth > e.clientWidth).map((e) => `#${e.id} .${e.className}`)"""
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +126,7 @@ def test_axe_finds_nothing_and_no_tab_scrolls_sideways(browser: Browser, url: st
                 scheme(page, dark)
                 wide, visible = page.evaluate(WIDTHS)
                 sideways = [f"{wide} pixels wide"] if wide > visible else []
+                sideways += [f"{one} scrolls sideways" for one in page.evaluate(SIDEWAYS)]
                 found = sideways + findings(page, dark, NOT_ON_PHONES if size == PHONE else ())
                 wrong += [f"{name}, {visible} pixels, dark: {dark}: {one}" for one in found]
         open_tab(page, "Chat")  # on a phone: the keyboard would be called up

@@ -10,7 +10,7 @@ import os
 import socket
 import threading
 import uuid
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -53,7 +53,39 @@ def _with_shared(function: Callable[..., Any], call: str, references: Sequence[A
     return partial(function, _shared[call])
 
 
-def _do(version: str, function: Callable[..., Any], item: Any, call: str = "", references: Sequence[Any] = ()) -> _Done:
+class _Calls:
+    """Which tasks of which calls have begun, and which calls are over; one actor of a program's cluster.
+
+    Ray aborts the whole program where a task is cancelled while a worker takes it over. So those that have begun alone
+    are cancelled, and one that begins too late does nothing.
+    """
+
+    def __init__(self) -> None:
+        self._begun: dict[str, set[int]] = {}
+        self._over: set[str] = set()
+
+    def begin(self, call: str, index: int) -> bool:
+        """Note that a task begins; return whether its call still wants it."""
+        if call in self._over:
+            return False
+        self._begun.setdefault(call, set()).add(index)
+        return True
+
+    def end(self, call: str) -> set[int]:
+        """End a call; return which of its tasks have begun."""
+        self._over.add(call)
+        return self._begun.pop(call, set())
+
+
+def _do(
+    version: str,
+    calls: Any,
+    call: str,
+    index: int,
+    function: Callable[..., Any],
+    item: Any,
+    references: Sequence[Any] = (),
+) -> _Done:
     """Do a task on a worker."""
     if version != __version__:
         return _Done(
@@ -62,18 +94,27 @@ def _do(version: str, function: Callable[..., Any], item: Any, call: str = "", r
                 "Install the same version on every computer of the cluster.",
             )
         )
+    import ray
+
+    if not ray.get(calls.begin.remote(call, index)):
+        return _Done()
     try:
-        return _Done((_with_shared(function, call, references) if call else function)(item))
+        return _Done((_with_shared(function, call, references) if references else function)(item))
     except PdfQAError as error:
         return _Done(error=error)
 
 
-def _cancel(ray: Any, references: Sequence[Any]) -> None:
-    """End tasks; a worker that goes on all the same is killed, and another takes its place."""
-    for reference in references:
+def _cancel(ray: Any, calls: Any, call: str, under_way: Mapping[Any, int]) -> None:
+    """End a call's tasks; a worker that goes on all the same is killed, and another takes its place."""
+    try:
+        begun = ray.get(calls.end.remote(call), timeout=LEAVING)
+    except ray.exceptions.RayError:  # the cluster has gone, and its tasks with it
+        return
+    running = [reference for reference, index in under_way.items() if index in begun]
+    for reference in running:
         ray.cancel(reference)
-    if references:
-        _, left = ray.wait(references, num_returns=len(references), timeout=STOPPING)
+    if running:
+        _, left = ray.wait(running, num_returns=len(running), timeout=STOPPING)
         for reference in left:
             ray.cancel(reference, force=True)
 
@@ -96,6 +137,7 @@ class RayCluster:
         self._memory = memory  # bytes of a new cluster's object store
         self._lock = threading.Lock()
         self._joined = False
+        self._calls: Any = None
         self._thread: threading.Thread | None = None
         self._leave = threading.Event()
 
@@ -110,6 +152,7 @@ class RayCluster:
         with self._lock:
             if not self._joined:
                 self._join(ray)
+                self._calls = ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1)(_Calls).remote()
                 self._joined = True
         return ray
 
@@ -179,11 +222,12 @@ class RayCluster:
         most, waiting = AHEAD * self.workers, iter(enumerate(items))
         under_way: dict[Any, int] = {}
         # in a list, so that each worker fetches it once instead of Ray for every task
-        given = () if shared is None or not items else (uuid.uuid4().hex, [ray.put(shared)])
+        call, given = uuid.uuid4().hex, [ray.put(shared)] if shared is not None and items else []
         try:
             while True:
                 while len(under_way) < most and (following := next(waiting, None)) is not None:
-                    under_way[task.remote(__version__, function, following[1], *given)] = following[0]
+                    index, item = following
+                    under_way[task.remote(__version__, self._calls, call, index, function, item, given)] = index
                 if not under_way:
                     return
                 if is_set(stop):
@@ -196,7 +240,7 @@ class RayCluster:
                         raise done.error
                     yield index, done.value
         finally:
-            _cancel(ray, list(under_way))
+            _cancel(ray, self._calls, call, under_way)
 
     def _result(self, ray: Any, reference: Any) -> _Done:
         errors = ray.exceptions

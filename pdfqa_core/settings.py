@@ -275,6 +275,11 @@ class ReadingSettings(SettingsGroup):
         BY_MODEL, "Writes the answer from passages; auto: the one that suits the language model.",
         Looks("Reader", group=ANSWERING, of="reader", also=(BY_MODEL, "auto", "own words; quotes with a tiny model")),
     )  # fmt: skip
+    plain: bool = setting(
+        False, "Plain pipeline, for comparisons: a follow-up is searched as one text with the questions before it, as "
+        "it is spelt; whole passages go into one prompt; nothing is judged.",
+        Looks("Plain pipeline", "Search, prompt, answer, as papers have it: nothing is judged or cautioned", ANSWERING),
+    )  # fmt: skip
     passages: int = setting(
         0, "Passages that go into the prompt; 0: as many as suit the model.",
         Looks(
@@ -527,13 +532,18 @@ def _named(environ: Mapping[str, str]) -> Iterator[tuple[str, str, object]]:
 
 
 def workspace_path(environ: Mapping[str, str] | None = None) -> Path:
-    """Return where the workspace lies: PDFQA_WORKSPACE; on a Space `/data` where it is writable; else `data/`."""
+    """Return where the workspace lies: PDFQA_WORKSPACE; on a Space `/data` where it is writable; else `data/`.
+
+    Of a program that pip installed it is `pdfqa` in the user's data folder ($XDG_DATA_HOME, ~/.local/share).
+    """
     environ = os.environ if environ is None else environ
     if environ.get("PDFQA_WORKSPACE"):
         return Path(environ["PDFQA_WORKSPACE"]).expanduser().resolve()
     if environ.get("SPACE_ID") and os.access("/data", os.W_OK):
         return Path("/data")
-    return Path(__file__).resolve().parent.parent / "data" / "workspace"
+    if installed():
+        return Path(environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser() / "pdfqa"
+    return SHIPPED / "data" / "workspace"
 
 
 def models_path(llm: LLMSettings, environ: Mapping[str, str] | None = None) -> Path:

@@ -11,7 +11,9 @@ import signal
 import socket
 import subprocess
 import sys
+import sysconfig
 import time
+import venv
 from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
@@ -372,6 +374,48 @@ def test_what_is_copied_is_enough_to_serve_answers_its_check_and_ends_when_told(
     finally:
         process.kill()
         process.wait()
+
+
+# ------------------------------------------------------------ what pip builds and installs
+
+
+@pytest.mark.linux
+def test_what_pip_builds_and_installs_works_from_any_folder(tmp_path: Path):
+    tree, built = tmp_path / "tree", tmp_path / "built"
+    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout.decode()
+    for name in filter(None, names.split("\0")):
+        if (ROOT / name).is_file() and not name.startswith(("docs/", "tests/", "benchmarks/")):
+            (tree / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, tree / name)
+    pack = "import sys, setuptools.build_meta as made; made.build_sdist(sys.argv[1])"
+    subprocess.run([sys.executable, "-c", pack, str(built)], cwd=tree, capture_output=True, check=True)
+    environment = tmp_path / "environment"
+    venv.create(environment, with_pip=False)
+    python = environment / "bin" / "python"
+    (archive,) = built.glob("pdfqa-*.tar.gz")
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--no-deps", "--no-build-isolation"]
+    packages = next((environment / "lib").glob("python*/site-packages"))
+    (packages / "needed.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")  # what it depends on
+    subprocess.run([*pip, "--no-index", str(archive)], cwd=tmp_path, capture_output=True, check=True)
+    own = {name: value for name, value in os.environ.items() if not name.startswith(("PDFQA_", "PYTHON"))}
+    own["XDG_DATA_HOME"] = str(tmp_path / "share")
+
+    def said(*command: str) -> str:
+        done = subprocess.run(command, cwd=tmp_path, env=own, capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    program = str(environment / "bin" / "pdfqa")
+    sample = said(str(python), "-c", "from pdfqa_core.services.documents import sample_pdf; print(sample_pdf())")
+    assert Path(sample).is_relative_to(environment)
+    said(program, "ingest", sample, "--retriever", "bm25")
+    assert "every 15 minutes" in said(program, "search", "How often are the meters read?", "--retriever", "bm25")
+    assert "qwen" in said(program, "models", "list", "--json").lower()
+    assert (tmp_path / "share" / "pdfqa" / "pdfqa.sqlite").is_file()
+    (found,) = metadata.distributions(name="pdfqa", path=[str(packages)])
+    needed = [Requirement(line) for line in found.requires or ()]
+    assert {canonicalize_name(one.name): str(one.specifier) for one in needed} == {
+        name: f"=={version}" for name, version in pins("requirements.txt").items()
+    }
 
 
 # ------------------------------------------------------------ what pages name

@@ -19,9 +19,10 @@ from pdfqa_core.llm.gguf import MAGIC, check_model, read_header
 from pdfqa_core.llm.hardware import Dimensions, memory, needed_memory
 from pdfqa_core.llm.native import convert_to_f16
 from pdfqa_core.llm.partial import known_right, noted_sha256, remember
+from pdfqa_core.shipped import SHIPPED
 from pdfqa_core.whole_files import file_sha256
 
-CATALOGUE = Path(__file__).resolve().parents[2] / "models" / "catalogue.toml"
+CATALOGUE = SHIPPED / "models" / "catalogue.toml"
 AS_PACKAGED, F16 = "as packaged", "F16"  # weights: those of the file, or turned into 16-bit floats once
 SPARE_MB = 200  # disk space that a conversion leaves free
 OWN_WORDS = "generative"  # the reader of a model that writes well enough

@@ -23,6 +23,7 @@ from pdfqa_core.llm.partial import forget
 from pdfqa_core.models.trained import TrainedModel, trained_model, trained_models, trained_path
 from pdfqa_core.retrieval.encoder import parts_of
 from pdfqa_core.settings import CHOICES, LLMSettings, RetrievalSettings, read_choices
+from pdfqa_core.shipped import SHIPPED
 from pdfqa_core.training import BI_ENCODER, LATE_INTERACTION
 from pdfqa_core.types import Progress
 from pdfqa_core.whole_files import cannot_write, write_atomically
@@ -30,7 +31,7 @@ from pdfqa_core.whole_files import cannot_write, write_atomically
 # ----------------------------------------------------------------------------------------------------
 # Encoders of the catalogue (models/encoders.toml): which there are, fetching them, and the one in use.
 
-CATALOGUE = Path(__file__).resolve().parents[2] / "models" / "encoders.toml"
+CATALOGUE = SHIPPED / "models" / "encoders.toml"
 FOLDER = "text-encoders"  # in the folder of the model files
 PROMPTS = "config_sentence_transformers.json"  # where sentence-transformers looks for what stands before a text
 OTHERWISE = "name the folder of an encoder on the Retrieval tab"

@@ -32,6 +32,7 @@ from pdfqa_core.services.secret_words import Passwords
 from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.services.versions import NewerVersionService
 from pdfqa_core.settings import ExtractionSettings, ServerSettings, Settings
+from pdfqa_core.shipped import SHIPPED
 from pdfqa_core.storage import Reading, Store
 from pdfqa_core.storage.document_copies import copied
 from pdfqa_core.storage.documents import Documents
@@ -157,7 +158,7 @@ class Room:
 # ----------------------------------------------------------------------------------------------------
 # The document that comes with the program, and the questions made for it.
 
-SAMPLE = Path(__file__).resolve().parents[2] / "data" / "sample"
+SAMPLE = SHIPPED / "data" / "sample"
 
 
 def sample_pdf() -> Path:

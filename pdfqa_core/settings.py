@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.languages import Language
+from pdfqa_core.shipped import SHIPPED, installed
 
 # ----------------------------------------------------------------------------------------------------
 # How settings stand on the page: what the form of a recipe and the help of the command line are built from.

@@ -41,7 +41,7 @@ def test_a_name_is_taken_once(colours):
         ("chunker", {"paragraphs", "snippets", "windows"}),
         ("retriever", {"bm25", "dense", "hybrid", "rrf"}),
         ("reader", {"generative", "extractive"}),
-        ("rewriter", {"none", "concatenation", "llm"}),
+        ("rewriter", {"none", "joined", "concatenation", "llm"}),
         ("engine", {"llama_cpp", "openai"}),
     ],
 )

@@ -89,6 +89,19 @@ class Concatenation:
         return found[int((vectors[1:] @ vectors[0]).argmax())]
 
 
+@rewriters.register("joined", "one text of the questions before it and this one")
+class Joined:
+    """Puts the last `turns` questions in front of a follow-up, as one text that counts alike: a baseline of papers."""
+
+    def __init__(self, *, turns: int = 5) -> None:
+        self.turns = turns
+
+    def rewrite(self, question: str, history: History, *, stop: StopSignal | None = None) -> Rewritten:
+        """Return the questions as one text."""
+        recent = history[-self.turns :] if self.turns else ()
+        return Rewritten(" ".join([*(asked for asked, _ in recent), question]))
+
+
 # ----------------------------------------------------------------------------------------------------
 # Rewriting by the language model, guarded: what it writes, else the concatenation rewriter's.
 

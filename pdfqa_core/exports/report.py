@@ -277,7 +277,8 @@ def _recipe(system: RunSystem, settings: Mapping[str, Any]) -> str:
     reading = settings["reading"]
     sure = f", sure from {reading['sure_threshold']}" if "sure_threshold" in reading else ""  # not in earlier versions
     refusal = f"{reading['refusal']} below {reading['confidence_threshold']}{sure}"
-    return f"{words}; refusal: {refusal} (settings `{system.settings_fingerprint}`)"
+    judged = "plain pipeline, nothing judged" if reading.get("plain") else f"whole pipeline, refusal: {refusal}"
+    return f"{words}; {judged} (settings `{system.settings_fingerprint}`)"
 
 
 def _search(system: RunSystem, settings: Mapping[str, Any]) -> str:
@@ -286,13 +287,14 @@ def _search(system: RunSystem, settings: Mapping[str, Any]) -> str:
         "windows": f" of {chunking['size']} {chunking['unit']}, step {chunking['step']}",
         "snippets": f" of {chunking['length']} {chunking['unit']}",
     }.get(chunking["chunker"], "")
+    plain = settings["reading"].get("plain")
     headed = ", indexed with title and heading" if chunking["headings"] else ""
     bm25 = f"BM25 k1 = {retrieval['k1']}, b = {retrieval['b']}, idf {retrieval.get('idf', 'okapi')}"
     used = [bm25, *_search_models(system, retrieval)]
     return (
         f"; pages read by: {chunking.get('read_by') or settings['extraction']['extractor']}; passages: "
         f"{chunking['chunker']}{size}{headed}; retriever: {retrieval['retriever']} ({', '.join(used)}), k = "
-        f"{retrieval['k']}; follow-up questions: {settings['conversation']['rewriter']}"
+        f"{retrieval['k']}; follow-up questions: {'joined' if plain else settings['conversation']['rewriter']}"
     )
 
 

@@ -194,7 +194,8 @@ class GenerativeReader:
 
     Of the first `passages` hits the sentences that fit the question best go into the prompt, as many as `prompt_tokens`
     allow (0: no limit); what does not fit the context beside `max_tokens` for the answer is left out. The last turn
-    stands behind them, then the question and an instruction: that of the model's `form`, or one's own.
+    stands behind them, then the question and an instruction: that of the model's `form`, or one's own. With `whole`
+    these are whole passages, the best ones that fit.
     `checker` compares the answer with the passages. Refused is where the model writes nothing, or that the passages do
     not say it. The model's progress (loading, waiting, reading) is passed on.
     """
@@ -210,8 +211,10 @@ class GenerativeReader:
         form: Form = PLAIN,
         instruction: str = "",
         checker: Checker | None = None,
+        whole: bool = False,
     ) -> None:
         self.llm = llm
+        self.whole = whole
         self.passages = passages
         self.prompt_tokens = prompt_tokens
         self.max_tokens = max_tokens
@@ -224,7 +227,7 @@ class GenerativeReader:
         self, question: str, evidence: Evidence | None, history: History = (), instruction: str = ""
     ) -> list[Message]:
         """Return the prompt: evidence, the last turn, question, instruction. `instruction`: another at its end."""
-        shown = zip(self._headings(evidence), evidence.texts(), strict=True) if evidence is not None else ()
+        shown = zip(self._headings(evidence), self._texts(evidence), strict=True) if evidence is not None else ()
         texts = [f"{heading}\n{text}" if heading else text for heading, text in shown]
         own = f"{DATA} {self.instruction or self.form.instruction}{_in_its_language(question, evidence)}"
         content = READ.fill(
@@ -234,6 +237,9 @@ class GenerativeReader:
             instruction=instruction or own,
         )
         return [Message("user", content)]
+
+    def _texts(self, evidence: Evidence) -> list[str]:
+        return [hit.passage.text for hit in evidence.in_order()] if self.whole else evidence.texts()
 
     def _headings(self, evidence: Evidence) -> list[str]:
         """Return the heading of each passage, "" where the form has none."""
@@ -259,7 +265,11 @@ class GenerativeReader:
             return self.llm.count_tokens(self.messages(question, part, history))
 
         left: Evidence | None = evidence
-        if self.prompt_tokens and length(evidence) > (most := length(None) + self.prompt_tokens):
+        count = len(evidence.hits)
+        while self.whole and count > 1 and left is not None and length(left) > room:
+            count -= 1
+            left = gather(question, hits, count=count)
+        if self.prompt_tokens and not self.whole and length(evidence) > (most := length(None) + self.prompt_tokens):
             left = evidence.fitting(lambda part: length(part) <= most) or evidence.best()  # one sentence at least
         if length(left) > room:
             left = evidence.fitting(lambda part: length(part) <= room)

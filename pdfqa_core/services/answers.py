@@ -252,6 +252,7 @@ class AnswerService:
             "sampling": _sampling(llm),
             "instruction": reading.instruction,
             "checker": self._checker(settings),
+            "whole": reading.plain,
         }
         reader, name, why = self._made(readers, self.reader_name(settings), offered, "extractive")
         note = f"Answered word for word from the passages, because there is no language model: {why}"
@@ -283,7 +284,7 @@ class AnswerService:
         The model is asked only where the reader uses one, and where its answer makes a difference.
         """
         reading = settings.reading
-        if reading.refusal == "none":
+        if reading.plain or reading.refusal == "none":
             return None
         refusal = reading.refusal if reading.confidence_threshold or reading.sure_threshold else answerability.RETRIEVAL
         meaning = self._own_meaning(settings)
@@ -295,11 +296,12 @@ class AnswerService:
     def rewriter(self, settings: Settings, language: str = ENGLISH) -> tuple[Rewriter, str]:
         """Return the rewriter of the settings for a language; where there is no model the concatenation one and why."""
         chosen = settings.conversation
+        name = "joined" if settings.reading.plain else chosen.rewriter
         offered: dict[str, Any] = {"turns": chosen.turns, "language": rules_of(language)}
         if self._indexes.needs_embeddings(settings):
             encoder = self._indexes.encoder(settings)
             offered["encode"] = partial(encoder.encode, question=True)
-        rewriter, _, why = self._made(rewriters, chosen.rewriter, offered, "concatenation")
+        rewriter, _, why = self._made(rewriters, name, offered, "concatenation")
         note = f"Searched for as typed, with the questions before, because there is no language model: {why}"
         return rewriter, note if why else ""
 
@@ -485,7 +487,7 @@ class AnswerService:
             judge=None if source.reader else self._judge(settings, reader),
             threshold=0.0 if asked.anyway else settings.reading.confidence_threshold,
             sure_from=settings.reading.sure_threshold,
-            lines=partial(_lines, meaning=checker.meaning),
+            lines=None if settings.reading.plain else partial(_lines, meaning=checker.meaning),
             passages=source.passages,
             note=source.note,
             settings_fingerprint=settings.fingerprint(),
@@ -508,6 +510,8 @@ class AnswerService:
         hits = Hits(self._documents, self._indexes, index, asked.owner, settings, asked.document_ids)
         language = self._indexes.language(index, asked.question, settings, asked.document_ids)
         count = len(index.rows(frozenset(asked.document_ids) if asked.document_ids else None))
+        if settings.reading.plain:
+            return _Source(hits.plain, language, count)
         meaning = self._own_meaning(settings)
         if meaning is not None and asks_for_summary(asked.question, meaning):
             return _Source(

@@ -178,6 +178,11 @@ class Hits:
             return hits
         return self._search(query, k, self._document_ids)
 
+    def plain(self, query: Query, k: int) -> list[Hit]:
+        """Return at most `k` hits of one search, best first, as the passages are and the question is spelt."""
+        settings = self._settings.changed("retrieval", spelling=False)
+        return self._indexes.search_in(self._index, query, settings, self._document_ids, k)
+
     def spread(self, question: str, *, quoted: bool) -> list[Hit]:
         """Return passages that together stand for the documents, of each at least one; of a named one alone."""
         found: list[Hit] = []

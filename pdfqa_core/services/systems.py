@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.models import TrainedModel
@@ -93,8 +95,8 @@ def described(settings: Settings) -> dict[str, str]:
         "retrievers": _finder(settings),
         "chunkers": f"{chunking.chunker}{lengths.get(chunking.chunker, '')}",
         "extractors": f"read by {chunking.read_by}" if chunking.read_by else "as read",
-        "rewriters": f"rewriter {settings.conversation.rewriter}",
-        "readers": f"reader {settings.reading.reader}",
+        "rewriters": f"rewriter {'joined' if settings.reading.plain else settings.conversation.rewriter}",
+        "readers": f"reader {settings.reading.reader}{' (plain)' if settings.reading.plain else ''}",
         "models": Path(model).stem if model.endswith(".gguf") else model or settings.llm.url,
     }
 
@@ -127,21 +129,39 @@ def system_of(text: str, base: Settings) -> tuple[str, Settings]:
     """
     head, colon, tail = text.partition(":")
     name, given = (head.strip(), tail) if colon and "=" not in head else (text.strip(), text)
+    values = {}
+    for part in given.split():
+        key, equals, value = part.partition("=")
+        if not equals:
+            raise UsageError(f"--system {text!r}: {part!r} is no setting.", "Write NAME: retriever=bm25 size=200.")
+        values[key.replace("-", "_")] = value
+    return name, with_settings(base, values)
+
+
+def with_settings(base: Settings, values: Mapping[str, Any]) -> Settings:
+    """Return settings with some changed, named as options of the command line are: {"retriever": "bm25", "k": 10}.
+
+    Raises UsageError that names the setting.
+    """
     sections = {
         field: section
         for section in Settings.model_fields
         if section != "server"
         for field in type(getattr(base, section)).model_fields
     }
+    changes: dict[str, dict[str, Any]] = {}
+    for name, value in values.items():
+        if name not in sections:
+            near = get_close_matches(name, sections, 1)
+            raise UsageError(
+                f"{name!r} is no setting.", f"Did you mean {near[0]}?" if near else "See: pdfqa ask --help."
+            )
+        changes.setdefault(sections[name], {})[name] = value
     settings = base
-    for part in given.split():
-        key, equals, value = part.partition("=")
-        setting = key.replace("-", "_")
-        if not equals or setting not in sections:
-            raise UsageError(f"--system {text!r}: {part!r} is no setting.", "Write NAME: retriever=bm25 size=200.")
-        settings = settings.changed(sections[setting], **{setting: value})
+    for section, changed in changes.items():
+        settings = settings.changed(section, **changed)
     recipes.check(settings)
-    return name, settings
+    return settings
 
 
 def read_systems(path: Path, base: Settings) -> dict[str, Settings]:

@@ -10,7 +10,7 @@ from pdfqa_core.errors import LockedError, PdfQAError, UsageError
 from pdfqa_core.models import LanguageModel
 from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.storage.conversations import OVERTAKEN
-from pdfqa_core.types import Done, Retrieved, Rewritten, Token
+from pdfqa_core.types import Done, Outcome, Retrieved, Rewritten, Token
 from tests.services.helpers import (
     BM25,
     FOLLOW_UP,
@@ -195,3 +195,19 @@ class Locked:
         if self._times >= 0:
             raise LockedError("Another program is writing.")
         return self._conversations.append_turn(*values, **options)
+
+
+def test_the_plain_pipeline_searches_once_asks_once_and_judges_nothing(open_services, fake_llm):
+    services = open_services(llm=fake_llm)
+    plain = BM25.changed("reading", plain=True, confidence_threshold=1.0, sure_threshold=1.0)
+    fake_llm.enqueue(["Every 15 minutes."])
+    first = stored_of(asked(services, "How ofen are the meters read?", plain))
+    assert (first.turn.answer.outcome, first.turn.answer.confidence) == (Outcome.ANSWER, None)
+    assert first.turn.answer.rewriting == ""  # "ofen" is not respelt
+    (prompt,) = (messages[-1].content for messages in fake_llm.history)
+    words = [" ".join(hit.passage.text.split()) for hit in first.turn.answer.hits]
+    assert [text for text in words if text not in " ".join(prompt.split())] == []
+    fake_llm.enqueue(["Each September."])
+    second = stored_of(asked(services, FOLLOW_UP, plain, conversation_id=first.conversation_id))
+    assert second.turn.standalone_question == f"How ofen are the meters read? {FOLLOW_UP}"
+    assert len(fake_llm.history) == 2

@@ -1,0 +1,121 @@
+"""The program from Python: documents, search, answers, measures and ratings as tables and pictures."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import pdfqa_core as pdfqa
+from pdfqa_core.errors import UsageError
+from pdfqa_core.services.documents import sample_pdf, sample_questions
+from pdfqa_core.types import Outcome
+
+NOTEBOOK = Path(__file__).parent.parent / "examples" / "research.ipynb"
+METERS = "How often are the meters read?"
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory):
+    """A workspace with the sample, searched by words and answered by its best sentences."""
+    folder = tmp_path_factory.mktemp("library")
+    with pdfqa.open(folder, retriever="bm25", reader="extractive", check_meaning=False, progress=False) as opened:
+        opened.add(sample_pdf())
+        yield opened
+
+
+def test_documents_are_a_table(workspace, tmp_path):
+    (row,) = workspace.documents.to_dict("records")
+    assert (row["filename"], row["state"], row["pages"]) == (sample_pdf().name, "ready", 8)
+    broken = tmp_path / "broken.pdf"
+    broken.write_bytes(b"no PDF")
+    (row,) = workspace.add(broken).to_dict("records")
+    assert row["state"] == "broken"
+    assert row["reason"]
+    with pytest.raises(UsageError, match="no such file"):
+        workspace.add(tmp_path / "absent.pdf")
+
+
+def test_passages_are_a_table(workspace):
+    hits = workspace.search(METERS, k=3)
+    table = hits.to_frame()
+    assert list(table["rank"]) == [1, 2, 3] == [hit.rank for hit in hits]
+    assert "every 15 minutes" in table["text"][0]
+    assert table["pages"][0] == hits[0].passage.pages
+    assert "every 15 minutes" in hits._repr_html_()
+
+
+def test_an_answer_shows_its_evidence(workspace):
+    reply = workspace.ask(METERS)
+    assert "every 15 minutes" in reply.text
+    assert reply.sure == (reply.outcome is Outcome.ANSWER)
+    row = reply.to_frame().to_dict("records")[0]
+    assert (row["filename"], row["page"]) == (sample_pdf().name, 4)
+    picture = reply.pictures(width=400)[0]
+    assert picture.width == 400
+    assert picture.convert("RGB").tobytes() != workspace.page(sample_pdf().name, 4, width=400).convert("RGB").tobytes()
+    assert "data:image/jpeg;base64," in reply._repr_html_()
+    follow_up = workspace.ask("And the boilers?", after=reply)
+    assert (follow_up.conversation_id, follow_up.turn.number) == (reply.conversation_id, 2)
+
+
+def test_systems_are_compared_in_a_table(workspace, tmp_path):
+    rows = [{**one, "document": sample_pdf().name} for one in sample_questions() if one["answerable"]]
+    found = workspace.evaluate(rows, {"one": {"k1": 1.5}, "other": {"size": 40, "step": 20}}, baseline="one")
+    table = found.to_frame()
+    assert set(table["system"]) == {"one", "other"}
+    assert set(found.items()["item"]) == {one["id"] for one in rows}
+    mean = table.query("system == 'one' and measure == 'MRR'")["mean"].iloc[0]
+    assert mean == pytest.approx(found.items().query("system == 'one' and measure == 'MRR'")["value"].mean())
+    for name, begins in (
+        ("t.csv", b"\xef\xbb\xbfsystem"),
+        ("t.tex", b"\\begin"),
+        ("f.png", b"\x89PNG"),
+        ("r.html", b"<!"),
+    ):
+        assert begins in found.save(tmp_path / name).read_bytes()[:400]
+    with pytest.raises(UsageError, match=r"t\.doc"):
+        found.save(tmp_path / "t.doc")
+
+
+def test_answers_are_scored_too(workspace, tmp_path):
+    file = tmp_path / "q.jsonl"
+    file.write_text(json.dumps({"id": "q", "question": METERS, "answer": "Every 15 minutes."}), "utf-8")
+    found = workspace.evaluate(file, protocol="answers", options={"bertscore": "no"})
+    assert found.to_frame().query("measure == 'rouge_l'")["mean"].iloc[0] > 0
+
+
+def test_ratings_give_kappa(workspace, tmp_path):
+    file = tmp_path / "ratings.csv"
+    pd.DataFrame({"item": range(4), "Ada": ["1", "1", "0", "0"], "Ben": ["1", "0", "0", "0"]}).to_csv(file, index=False)
+    table = workspace.agreement(file)
+    assert table.query("statistic == 'kappa'")["value"].iloc[0] == pytest.approx(0.5)
+
+
+def test_a_study_is_made_and_opened_again(workspace):
+    made = workspace.study("Meters", [workspace.ask(METERS)], annotators=["Ada", "Ben"])
+    assert workspace.study("Meters").id == made.id
+    assert made.ratings().empty
+    with pytest.raises(UsageError, match="Meters"):
+        workspace.study("Absent")
+
+
+def test_a_setting_that_does_not_exist_is_named(tmp_path):
+    with pytest.raises(UsageError, match=r"'retreiver' is no setting.*retriever"):
+        pdfqa.open(tmp_path, retreiver="bm25")
+
+
+def test_the_notebook_runs_from_start_to_end(tmp_path, monkeypatch):
+    cells = json.loads(NOTEBOOK.read_text("utf-8"))["cells"]
+    (tmp_path / "research").mkdir()
+    (tmp_path / "research" / "pdfqa.toml").write_text('[reading]\nreader = "extractive"\n', "utf-8")  # no model
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for cell in cells:
+        if cell["cell_type"] == "code":
+            exec("".join(cell["source"]), names)
+    assert set(names["table"]["system"]) == {"words", "words and meaning"}
+    assert "every 15 minutes" in names["reply"].text
+    assert (tmp_path / "table.tex").read_text("utf-8").count("\\begin{table}") == 1

@@ -311,7 +311,11 @@ def _bands(ordered: list[TextSegment], edge: float, strip: float) -> list[_Band]
 
     `ordered` goes down the page and along its lines, `strip` is the width in points that is free before a column.
     """
-    crossing = [s for s in ordered if s.u0 < edge - 2 and s.u1 > edge - 2 - strip]
+    free = edge - 2 - strip
+    crossing = [s for s in ordered if s.u0 < edge - 2 and s.u1 > free]
+    for outermost in (ordered[0], ordered[-1]):  # a page number under the gutter is no line of the left column
+        if outermost.u1 <= free and outermost.u0 > max([s.u1 for s in ordered if s.u1 < outermost.u0], default=edge):
+            crossing.append(outermost)
     heights = merged([(s.top + 0.2 * s.size, s.bottom) for s in crossing])
     tops = [top for top, _ in heights]
 

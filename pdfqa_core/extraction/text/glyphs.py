@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from itertools import islice, repeat
 from typing import Any
@@ -84,6 +84,8 @@ SLANTED = 4  # as a turn: by no quarters
 _SLANT = 0.05  # rise over run from which on text is slanted
 _AGAIN = 0.1  # of the font size: a letter that is printed once more so near is the same one
 _STRIDE = 8  # characters
+_NARROWEST, _WIDEST = 0.15, 0.9  # of the font size: the room of a space
+_AS_WIDE = 0.8  # of the spaces of a line: what else is so wide is one
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,7 +372,7 @@ def read_glyphs(page: Any, text_page: Any) -> Glyphs:
     again = (codes[drawn[1:]] == codes[drawn[:-1]]) & (own[1:] != own[:-1])
     again &= np.abs(boxes[drawn[1:]] - boxes[drawn[:-1]]).max(axis=1, initial=0.0) < _AGAIN * size[drawn[1:]]
     codes[drawn[1:][again]] = 0  # printed twice to look bold
-    return Glyphs(
+    found = Glyphs(
         codes,
         boxes,
         x,
@@ -384,6 +386,61 @@ def read_glyphs(page: Any, text_page: Any) -> Glyphs:
         spread(styles.color, _BLACK),
         owners,
         frame,
+    )
+    return _with_spaces(found, _without_space(found, text_page))
+
+
+def _without_space(glyphs: Glyphs, text_page: Any) -> Integers:
+    """Return the characters that have room for a space before them, as wide as the others of their line, and none.
+
+    PDFium leaves it out behind a character without width, such as a vowel sign. Looked for in level text, between two
+    text objects: within one the file says itself what is apart.
+    """
+    index = np.flatnonzero(~glyphs.space & (glyphs.turn == 0))
+    a, b = index[:-1], index[1:]
+    em = np.maximum(glyphs.size[a], glyphs.size[b])
+    gap = (glyphs.boxes[b, 0] - glyphs.boxes[a, 2]) / np.maximum(em, 0.1)
+    level = np.abs(glyphs.y[b] - glyphs.y[a]) < _NARROWEST * em
+    wide = level & (gap > _NARROWEST) & (gap < _WIDEST)
+    spaced = glyphs.space[a + 1]
+    open_ones = np.flatnonzero(wide & ~spaced & (glyphs.owners[a] != glyphs.owners[b]))
+    if not len(open_ones):
+        return open_ones
+    lines = np.cumsum(~level)
+    usual: dict[int, float] = {}
+    for line in set(lines[open_ones].tolist()):
+        own = slice(*np.searchsorted(lines, [line, line + 1]).tolist())
+        widths = gap[own][(wide & spaced)[own]]
+        usual[line] = float(np.median(widths)) if len(widths) else np.inf
+    like = [place for place in open_ones.tolist() if gap[place] > _AS_WIDE * usual[int(lines[place])]]
+    room = [
+        _room(text_page, int(b[place]), glyphs.frame)[0] - _room(text_page, int(a[place]), glyphs.frame)[2]
+        for place in like
+    ]
+    chosen = [place for place, width in zip(like, room, strict=True) if width > _NARROWEST * em[place]]
+    found: Integers = b[chosen] if chosen else b[:0]
+    return found
+
+
+def _room(text_page: Any, index: int, frame: PageFrame) -> Place:
+    """Return the box on the shown page that a character takes, with the room that its font gives it."""
+    box = pdfium.FS_RECTF()
+    pdfium.FPDFText_GetLooseCharBox(text_page, index, box)
+    return frame.shown((box.left, box.bottom, box.right, box.top))
+
+
+def _with_spaces(glyphs: Glyphs, places: Integers) -> Glyphs:
+    """Return the glyphs with a space before each of these."""
+    if not len(places):
+        return glyphs
+    blank: dict[str, Any] = {"codes": 0x20, "space": True, "size": glyphs.size[places]}
+    return replace(
+        glyphs,
+        **{
+            one.name: np.insert(getattr(glyphs, one.name), places, blank.get(one.name, 0), axis=0)
+            for one in fields(Glyphs)
+            if one.name != "frame"
+        },
     )
 
 

@@ -84,6 +84,22 @@ def test_columns_of_unequal_length_below_a_header(draw, draw_columns: Way):
         assert_whole(found, sentences(f"Left{number}", 12), sentences(f"Right{number}", 5))
 
 
+@ways
+@pytest.mark.parametrize("gutter", [14, 40, 80])
+def test_a_page_number_under_the_gutter_belongs_to_no_column(draw, draw_columns: Way, gutter: int):
+    def page(c):
+        c.setFont("Helvetica", 10)
+        left, right = column("Left", 8, 32), column("Right", 8, 32)
+        second = 60 + max(c.stringWidth(line, "Helvetica", 10) for line in left) + gutter
+        draw_columns(c, 80, [(60, left), (second, right)])
+        c.setFont("Helvetica", 8)
+        draw_columns(c, 700, [(60, ["[1] The island is called Stonholm."]), (second, ["[2] Catches fell later."])])
+        c.drawCentredString(second - gutter / 2, 40, "17")
+
+    found = read(draw(page))[0]
+    assert_whole(found, sentences("Left", 8), "[1] The island", sentences("Right", 8), "[2] Catches", "17")
+
+
 def test_two_lines_at_the_top_of_a_second_column(draw):
     lines = column("Long", 22, 42)
 

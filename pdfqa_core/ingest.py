@@ -44,6 +44,7 @@ Read = Callable[[Source, str, int, Callable[[Progress], None]], ReadResult]
 
 KEPT = "The documents that were finished before are kept, this one is not."
 _LONGEST_NAME = 120  # characters
+_MOST_NAMES = 20  # of one document
 _NAME_END = 20
 _POLL = 0.2  # seconds between looks at whether anybody still waits
 
@@ -118,9 +119,9 @@ def _finish(
         with keeping(document.filename, KEPT):
             store_pdf(outcome.source.path)
             documents.add(document, document.extractor, result.pages)
-    elif outcome.is_new:
+    elif outcome.changed is not None:
         with keeping(document.filename, KEPT):
-            documents.add(document)
+            documents.add(outcome.changed)
     batch.keep(document, outcome)
     yield document
 
@@ -130,13 +131,13 @@ class _Outcome:
     """How a file ended; its thread goes on when this is `taken`.
 
     `document` is None for a file with the same bytes as another one that is being read. The pages of `result` are
-    stored with the document; a document without result is stored only if it `is_new`.
+    stored with the document; without a result, what is `changed` is stored.
     """
 
     source: Source
     document: Document | None
     result: ReadResult | None = None
-    is_new: bool = False
+    changed: Document | None = None
     taken: threading.Event = field(default_factory=threading.Event)
 
 
@@ -172,6 +173,8 @@ class _Batch:
         with self._lock:
             if outcome.result is not None:
                 self.known[document.id] = document
+            elif outcome.changed is not None:
+                self.known[document.id] = outcome.changed
             self._begun.discard(document.id)
         outcome.taken.set()
 
@@ -239,7 +242,8 @@ class _Batch:
             known = self.known.get(document_id)
             if known is not None and known.state.usable and not self.again:
                 as_what = "" if known.filename == filename else f" as {known.filename}"
-                return _Outcome(source, replace(known, reason=f"{filename} is already there{as_what}."))
+                found = replace(known, reason=f"{filename} is already there{as_what}.")
+                return _Outcome(source, found, changed=_also_named(known, filename))
             self._begun.add(document_id)
             unfinished = self._unfinished
         document = Document(
@@ -254,7 +258,8 @@ class _Batch:
         )
         if size > self.max_bytes:
             reason = f"{filename} has {size / 1e6:.1f} MB, the limit is {self.max_bytes / 1e6:g} MB. Split the file."
-            return _Outcome(source, replace(document, state=DocumentState.TOO_LARGE, reason=reason), is_new=True)
+            document = replace(document, state=DocumentState.TOO_LARGE, reason=reason)
+            return _Outcome(source, document, changed=document)
 
         def report(progress: Progress) -> None:
             if progress.total:
@@ -273,6 +278,14 @@ class _Batch:
             authors=result.authors,
         )
         return _Outcome(source, document, result)
+
+
+def _also_named(document: Document, filename: str) -> Document | None:
+    """Return a document with one more name; None where it has that name, or names enough."""
+    names = document.other_names
+    if filename in (document.filename, *names) or len(names) == _MOST_NAMES:
+        return None
+    return replace(document, other_names=(*names, filename))
 
 
 def _size(path: Path) -> int:

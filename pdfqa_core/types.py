@@ -39,6 +39,7 @@ class Document:
     """One PDF in the workspace. `id` is the SHA-256 of its bytes; `reason` explains any state but READY.
 
     `extractor` names the strategy whose reading of the file counts; `authors` is what the file says, else empty.
+    `other_names` are those of files with the same bytes that were added later.
     """
 
     id: str
@@ -53,6 +54,7 @@ class Document:
     pages_without_text: tuple[int, ...] = ()
     extractor: str = "direct"
     authors: str = ""
+    other_names: tuple[str, ...] = ()
 
 
 class Box(NamedTuple):

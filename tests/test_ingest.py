@@ -85,7 +85,11 @@ def test_a_known_file_is_recognised_by_its_content_and_not_read_again(run, store
     again = documents(run([file("same", "second.pdf")], read))[0]
     assert (again.filename, again.reason) == ("first.pdf", "second.pdf is already there as first.pdf.")
     assert read.read == ["first.pdf"]
-    assert store.documents.list("me")[0].reason == ""
+    (kept,) = store.documents.list("me")
+    assert (kept.filename, kept.other_names, kept.reason) == ("first.pdf", ("second.pdf",), "")
+    run([file("same", "third.pdf")], read, again=True)
+    (kept,) = store.documents.list("me")
+    assert (kept.filename, kept.other_names) == ("third.pdf", ("first.pdf", "second.pdf"))
 
 
 def test_a_known_file_is_read_with_an_extractor_that_has_not_been_tried_on_it(run, store, file):

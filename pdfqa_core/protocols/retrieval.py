@@ -140,15 +140,15 @@ def _of_corpus(file: GoldFile) -> Iterator[GoldItem]:
 
 
 def _by_name(documents: Sequence[Document]) -> dict[str, list[str]]:
-    """Return the ids of the documents of each name: their ids and file names, and titles that are no file's name."""
+    """Return the ids of the documents of each name: ids and file names, and those other names that are no file's."""
     by_name: dict[str, list[str]] = {}
     for one in documents:
         for name in dict.fromkeys((_key(one.id), _key(one.filename))):
             by_name.setdefault(name, []).append(one.id)
     files = frozenset(by_name)
     for one in documents:
-        if (title := _key(one.title)) not in files:
-            by_name.setdefault(title, []).append(one.id)
+        for name in {_key(name) for name in (*one.other_names, one.title)} - files:
+            by_name.setdefault(name, []).append(one.id)
     return by_name
 
 

@@ -371,7 +371,7 @@ class DocumentService:
         known = self.kept.list(owner)
         found: list[str] = []
         for name in names:
-            ids = [d.id for d in known if composed(name) in map(composed, (d.filename, d.title, d.id))]
+            ids = [d.id for d in known if composed(name) in map(composed, (d.filename, d.title, d.id, *d.other_names))]
             if not ids:
                 there = ", ".join(document.filename for document in known) or "none"
                 raise UsageError(f"There is no document {name!r}.", f"Known: {there}.")

@@ -38,13 +38,15 @@ class Documents:
 
         One that the owner has already takes the new state; but it keeps a reading that can be searched if this one
         cannot, and, unless `counts`, if it has any. The day on which it was added stays, and its title, unless that is
-        the name of the file.
+        the name of the file. So do its other names.
         """
         with self._database.write() as connection:
             row = connection.execute(_document_query(document.owner, document.id)).one_or_none()
             if row is not None:
                 title = document.title if row.title in ("", PurePath(row.filename).stem) else row.title
-                document = replace(document, added_at=row.added_at, title=title)
+                names = dict.fromkeys((row.filename, *row.other_names, *document.other_names))
+                names.pop(document.filename, None)
+                document = replace(document, added_at=row.added_at, title=title, other_names=tuple(names))
             if extractor:
                 readings.put(connection, document, extractor, read_pages)
                 document = replace(document, extractor=extractor)

@@ -219,6 +219,7 @@ documents = Table(
     Column("pages_without_text", Json, nullable=False),
     text_column("extractor"),
     text_column("authors"),
+    Column("other_names", Json, nullable=False, server_default="[]"),
     Index(None, "owner"),
 )
 

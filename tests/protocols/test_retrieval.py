@@ -179,7 +179,8 @@ def test_accents_of_names_and_quotes_may_be_encoded_in_either_way():
 def test_of_two_documents_of_one_name_the_one_with_the_page_and_the_quote_is_meant():
     texts = {"a": ["5,200 maps", "same"], "b": ["4 boats", "same", "an index"]}
     documents = [Document(one, "Yearbook", "same.pdf", len(texts[one]), WHEN, "me") for one in texts]
-    documents.append(Document("c", "same", "other.pdf", 3, WHEN, "me"))  # a title counts where no file has the name
+    # a title and the name of a copy count where no file has the name
+    documents.append(Document("c", "same", "other.pdf", 3, WHEN, "me", other_names=("same.pdf", "copy.pdf")))
     file = GoldFile(
         "gold",
         (
@@ -188,6 +189,7 @@ def test_of_two_documents_of_one_name_the_one_with_the_page_and_the_quote_is_mea
             question("c", GoldPlace("same.pdf", 2, "same")),
             question("d", GoldPlace("same.pdf", 1)),
             question("e", GoldPlace("same.pdf", 1, "nowhere")),
+            question("f", GoldPlace("copy.pdf", 3)),
         ),
     )
 
@@ -196,7 +198,8 @@ def test_of_two_documents_of_one_name_the_one_with_the_page_and_the_quote_is_mea
         return Page(document_id, number, "", 600, 800, read[number - 1]) if number <= len(read) else None
 
     resolved = resolve(file, documents, page)
-    a, b, *others = resolved.items
+    a, b, *others, f = resolved.items
+    assert f.gold_pages == (("c", 3),)
     assert a.gold_spans == (Span("b", 1, 0, 7),)
     assert b.gold_pages == (("b", 3),)
     assert all(one.gold_spans == one.gold_pages == () for one in others)

@@ -68,7 +68,7 @@ def resolve(file: GoldFile, documents: Sequence[Document], page: Callable[[str, 
     `page` gives a page of a document by id and number. A place that names no document means the only one there is. Of
     several documents of one name that is meant which has the page and the quote; where that is none or several, a note
     names the row. A quote that is not on a page leaves the whole of that page as gold. A question whose places are all
-    missing has no gold: it stays unscored. Raises UsageError if no question has any gold here.
+    missing has no gold: it stays unscored, which the first note says. Raises UsageError if no question has any gold.
     """
     if file.corpus:
         return ResolvedGold(tuple(_of_corpus(file)))
@@ -110,15 +110,26 @@ def resolve(file: GoldFile, documents: Sequence[Document], page: Callable[[str, 
     notes = _notes(absent, unclear, lost)
     if not any(item.gold_spans or item.gold_pages for item in items):
         raise UsageError(
-            f"No question of {file.name} has gold in this workspace. {' '.join(notes)}".strip(),
+            f"No question of {file.name} has gold in the documents searched. {' '.join(notes)}".strip(),
             "Add the PDFs that it names; every question needs a page or a quote.",
         )
+    dropped = sum(
+        bool(question.places) and not (item.gold_spans or item.gold_pages)
+        for question, item in zip(file.questions, items, strict=True)
+    )
+    if dropped:
+        have, are = ("has", "is") if dropped == 1 else ("have", "are")
+        which = f"{dropped} of {len(items)} questions {have} no gold place in the documents searched"
+        notes.insert(0, f"{which}, and {are} not scored by place.")
     return ResolvedGold(tuple(items), tuple(notes))
 
 
 def _notes(absent: Counter[str], unclear: Sequence[str], lost: int) -> list[str]:
-    notes = [f"{name} is not in the workspace ({count} gold places)." for name, count in list(absent.items())[:5]]
-    notes += [f"{len(absent) - 5} other documents or pages are not in the workspace."] if len(absent) > 5 else []
+    notes = [
+        f"{name} is not in the documents searched ({count} gold place{'s' if count > 1 else ''})."
+        for name, count in list(absent.items())[:5]
+    ]
+    notes += [f"{len(absent) - 5} other documents or pages are not in them."] if len(absent) > 5 else []
     if unclear:
         notes.append(
             f"Several documents have the name in {first_of(unclear)}, and no quote on the page says which is meant."

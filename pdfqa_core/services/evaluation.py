@@ -133,7 +133,8 @@ class RunRequest:
 
     `systems` are settings by name; those that sample are asked `repeats` times, with `seed` and those after it.
     `options` are the protocol's ("bertscore", "judge", "judge_prompt", "calibrate", "nli", "disambig", "qa_model",
-    "ner"); `unanswerable` is a file none of whose questions can be answered.
+    "ner"); `unanswerable` is a file none of whose questions can be answered; `document_ids` are the documents and
+    collections that are searched, empty: all.
     """
 
     protocol: str
@@ -412,7 +413,8 @@ class EvaluationService:
         if all(system.evidence == RECORDED for system in plan.systems):
             return file
         settings = load_settings(plan.systems[0])
-        documents = [document for document, _ in self._documents.readable(owner, settings)]
+        searched = plan.options.get("documents", "").split()
+        documents = [document for document, _ in self._documents.readable(owner, settings, searched)]
         pages = self._pages(owner, settings)
         return with_gold(file, paths[0], documents, pages, self._documents.filenames(owner))
 
@@ -529,8 +531,8 @@ class EvaluationService:
         file = protocol.read(request.data)
         data, digest, name = self._files.kept(request.data)
         paths, options, hashes = [data], dict(request.options), [digest]
-        if request.document_ids:
-            options["documents"] = " ".join(request.document_ids)
+        if searched := self._documents.collections.searched(owner, request.document_ids).document_ids:
+            options["documents"] = " ".join(searched)
         if request.unanswerable is not None:
             protocol.read(request.unanswerable)
             other, other_digest, other_name = self._files.kept(request.unanswerable)

@@ -337,7 +337,7 @@ class Handlers:
             self.parts.conversations: chat_view.conversation_list(
                 self.services.answers.conversations.list(session.owner), state.conversation_id
             ),
-            self.parts.scope: scope_choice(self.services, session),
+            self.parts.scope: scope_choice(self.services, session.owner, session.scope),
             self.parts.transcript: "" if written and not turns else self._transcript(state, session),
             self.parts.live: LiveTurn.of(written).html(taken_up=True) if written else "",
             self.parts.follow_ups: gr.skip() if turns else "",

@@ -27,7 +27,16 @@ from pdfqa_core.ui.components import AT_ONCE, QUIET, error_html, live_html, swit
 from pdfqa_core.ui.documents import work_html
 from pdfqa_core.ui.evaluate_results import FILTERS, SHOWN, Results
 from pdfqa_core.ui.evaluate_runs_form import WHAT
-from pdfqa_core.ui.evaluate_setup import OWN_FILE, SOURCES, Setup, Upload, file_field, finders, template_button
+from pdfqa_core.ui.evaluate_setup import (
+    OWN_FILE,
+    SOURCES,
+    Setup,
+    Upload,
+    file_field,
+    finders,
+    scope_field,
+    template_button,
+)
 from pdfqa_core.ui.roles import check_models
 from pdfqa_core.ui.session import EvaluateState, Session, Shown
 
@@ -93,6 +102,7 @@ class Tab:
         self,
         source: str,
         upload: Upload,
+        scope: Sequence[str],
         chunkers: Sequence[str],
         retrievers: Sequence[str],
         baseline: str,
@@ -108,8 +118,9 @@ class Tab:
             file = self.setup.file(source, upload, session.owner)
             systems = grid(session.settings, chunkers, retrievers)
             check_models(self.services, systems.values())
+            searched = self.setup.searched(source, scope, session)
             for event in self.services.evaluation.evaluate_retrieval(
-                session.owner, file, systems, document_ids=self.setup.scope(source, session), task=self._key(request)
+                session.owner, file, systems, document_ids=searched, task=self._key(request)
             ):
                 if isinstance(event, Progress):
                     yield work_html(event), gr.skip(), gr.skip(), *still
@@ -132,6 +143,7 @@ class Tab:
         self,
         source: str,
         upload: Upload,
+        scope: Sequence[str],
         chunkers: Sequence[str],
         retrievers: Sequence[str],
         baseline: str,
@@ -159,9 +171,11 @@ class Tab:
         if isinstance(fields[3], list):
             found_by["value"] = fields[3]
         return (
-            *fields[:3],
+            *fields[:2],
+            self.setup.offered(source, scope, session),
+            fields[2],
             gr.CheckboxGroup(**found_by),
-            self.setup.questions(source, upload, session),
+            self.setup.questions(source, upload, scope, session),
             *self.setup.systems(chunkers, retrievers, baseline, session),
             *self.results.results(state, session),
         )
@@ -202,6 +216,7 @@ def build_retrieval(services: Services, session: gr.State) -> tuple[Shown, gr.Ra
             source = gr.Radio(list(SOURCES), value=setup.defaults[0], label="Questions", elem_id="evaluate-source")
             upload = file_field("Questions with gold", "evaluate-file")
             blank = template_button("evaluate-template")
+            scope = scope_field("evaluate-scope")
             known = live_html(elem_id="evaluate-questions")
             chunkers = gr.CheckboxGroup(
                 list(strategies("chunker")),
@@ -254,18 +269,13 @@ def build_retrieval(services: Services, session: gr.State) -> tuple[Shown, gr.Ra
             page = live_html(elem_id="evaluate-page")
     chosen = [chunkers, retrievers, baseline, session]
     shown = [earlier, table, plot, items, tools, item, state, page]
-    source.change(
-        lambda s: (gr.File(visible=s == OWN_FILE), gr.Button(visible=s == OWN_FILE)), source, [upload, blank], **AT_ONCE
-    )
-    source.change(setup.questions, [source, upload, session], known, **QUIET)
-    for changed in (upload.upload, upload.clear):
-        changed(setup.uploaded, [source, upload, session], known, **QUIET)
+    _wire_questions(setup, [source, upload, scope, session], blank, known, work)
     for chosen_by_hand in (source.input, chunkers.input, retrievers.input, baseline.input):
         chosen_by_hand(setup.remember, [source, *chosen], None, trigger_mode="always_last", **AT_ONCE)
-    known.click(setup.question_clicked, [source, upload, session], [known, work], concurrency_limit=None, **QUIET)
     for field in (chunkers, retrievers):
         field.input(setup.systems, chosen, [systems, baseline], trigger_mode="always_last", **QUIET)
-    go.click(tab.evaluate, [source, upload, *chosen, state], [work, go, stop, *shown], concurrency_limit=None, **QUIET)
+    asked = [source, upload, scope, *chosen, state]
+    go.click(tab.evaluate, asked, [work, go, stop, *shown], concurrency_limit=None, **QUIET)
     stop.click(tab.stop, None, None, **AT_ONCE)
     table.click(results.table_clicked, [state, session], shown, **QUIET)
     earlier.input(results.reopened, [earlier, state, session], shown, **QUIET)
@@ -278,12 +288,26 @@ def build_retrieval(services: Services, session: gr.State) -> tuple[Shown, gr.Ra
     return (
         Shown(
             tab.show,
-            [source, upload, *chosen, state],
-            [source, upload, chunkers, retrievers, known, systems, baseline, *shown],
+            asked,
+            [source, upload, scope, chunkers, retrievers, known, systems, baseline, *shown],
             states=[state],
         ),
         what,
     )
+
+
+def _wire_questions(setup: Setup, about: list[Any], blank: gr.Button, known: gr.HTML, work: gr.HTML) -> None:
+    """Have the page say what is in the questions; `about` are their source, file, what is searched, and the session."""
+    source, upload, scope, session = about
+    source.change(
+        lambda s: (gr.File(visible=s == OWN_FILE), gr.Button(visible=s == OWN_FILE)), source, [upload, blank], **AT_ONCE
+    )
+    source.change(setup.offered, [source, scope, session], scope, **AT_ONCE)
+    for changed in (source.change, scope.input):
+        changed(setup.questions, about, known, **QUIET)
+    for changed in (upload.upload, upload.clear):
+        changed(setup.uploaded, about, known, **QUIET)
+    known.click(setup.question_clicked, about, [known, work], concurrency_limit=None, **QUIET)
 
 
 def _wire_files(

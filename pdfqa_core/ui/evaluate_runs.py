@@ -53,7 +53,7 @@ from pdfqa_core.ui.evaluate_runs_view import (
     steps_of,
     wanted_items,
 )
-from pdfqa_core.ui.evaluate_setup import OWN_FILE, finders
+from pdfqa_core.ui.evaluate_setup import OWN_FILE, finders, scope_offered
 from pdfqa_core.ui.page_view import show_page
 from pdfqa_core.ui.roles import check_models, may_choose_models
 from pdfqa_core.ui.session import Session
@@ -355,7 +355,14 @@ class Tab:
         state = replace(state, run=going) if going and not state.run else state
         known = self.described(session, *fields)
         found_by = gr.CheckboxGroup(choices=finders(self.services))  # a model may have been trained since
-        return (installed(self.services, session), found_by, *known, *self._work(session), *self.shown(state, session))
+        scope = self.offered(session, *fields)
+        first = installed(self.services, session), scope, found_by, *known
+        return (*first, *self._work(session), *self.shown(state, session))
+
+    def offered(self, session: Session, *fields: Any) -> gr.Dropdown:
+        """Return the choice of what is searched."""
+        form = Form.of(*fields)
+        return scope_offered(self.services, form.source, form.scope, session)
 
     # ------------------------------------------------------------ clicks
 
@@ -504,8 +511,8 @@ def build(services: Services, session: gr.State) -> Part:
     for kind, button in buttons.items():
         made = button.click(partial(tab.download, kind), [state, session], file, **QUIET)
         made.success(None, None, None, js=FETCH)
-    shown_first = [left.field("models"), left.field("retrievers"), left.known, left.systems, *working]
-    return Part(tab.show, [state, *form], shown_first, left.what)
+    chosen = [left.field(name) for name in ("models", "scope", "retrievers")]
+    return Part(tab.show, [state, *form], [*chosen, left.known, left.systems, *working], left.what)
 
 
 def _wire_set_up(tab: Tab, left: Fields, form: list[Any]) -> None:
@@ -521,6 +528,7 @@ def _wire_set_up(tab: Tab, left: Fields, form: list[Any]) -> None:
         [upload, left.template],
         **AT_ONCE,
     )
+    source.change(tab.offered, form, left.field("scope"), **AT_ONCE)
     for event in (source.change, upload.upload, upload.clear, upload.delete):
         brought = event(offered, [source, upload], [left.fold, *left.columns], **QUIET)
         brought.then(**suited_now).then(**described_now)

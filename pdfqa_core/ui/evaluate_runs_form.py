@@ -39,6 +39,7 @@ from pdfqa_core.ui.evaluate_setup import (
     brought,
     file_field,
     finders,
+    scope_field,
     template_button,
 )
 from pdfqa_core.ui.session import Session
@@ -70,6 +71,7 @@ class Form:
     protocol: str
     source: str
     upload: Upload
+    scope: Sequence[str]
     unanswerable: Upload
     evidence: Sequence[str]
     retrievers: Sequence[str]
@@ -155,7 +157,7 @@ class Form:
             "seed" if self.as_in_sources else "",
             unanswerable=self.others,
             options=self._options(),
-            document_ids=session.scope,
+            document_ids=() if self.source == SAMPLE_QUESTIONS else tuple(self.scope or ()),
             repeats=max(1, _count(self.repeats)),
         )
 
@@ -367,6 +369,7 @@ def set_up(services: Services) -> Fields:
             for name in COLUMNS
         ]
     template = template_button("runs-template")
+    form |= {"scope": scope_field("runs-scope")}
     known = live_html(elem_id="runs-questions")
     form |= {"unanswerable": file_field("More questions, none of which the documents answer", "runs-unanswerable")}
     form |= _systems(services)

@@ -20,7 +20,7 @@ from pdfqa_core.ui import downloads
 from pdfqa_core.ui.components import FIELD_HEIGHT, clicked, error_html, render
 from pdfqa_core.ui.documents import work_html
 from pdfqa_core.ui.roles import check_models
-from pdfqa_core.ui.session import Session
+from pdfqa_core.ui.session import Session, scope_choice
 
 # ----------------------------------------------------------------------------------------------------
 # The file of questions that somebody brings to the Evaluate tab; the files of a BEIR data set become one.
@@ -46,6 +46,18 @@ def file_field(label: str, elem_id: str) -> gr.File:
 def template_button(elem_id: str) -> gr.Button:
     """Return the button that gives a table to be filled in, shown beside the field for a file."""
     return gr.Button("Template (CSV)", size="sm", visible=False, elem_id=elem_id)
+
+
+def scope_field(elem_id: str) -> gr.Dropdown:
+    """Return the field for what the questions of a file are searched in, shown beside the field for the file."""
+    return gr.Dropdown(
+        [], multiselect=True, label="Search in", info="Empty: all documents", visible=False, elem_id=elem_id
+    )
+
+
+def scope_offered(services: Services, source: str, scope: Sequence[str], session: Session) -> gr.Dropdown:
+    """Return the choice of what is searched; out of sight for the sample's questions."""
+    return scope_choice(services, session.owner, scope or (), visible=source != SAMPLE_QUESTIONS)
 
 
 def brought(upload: Upload) -> Path | None:
@@ -102,13 +114,13 @@ class Setup:
             raise UsageError("There are no questions yet.", OWN_HINT)
         return read_gold(path)
 
-    def uploaded(self, source: str, upload: Upload, session: Session) -> str:
+    def uploaded(self, source: str, upload: Upload, scope: Sequence[str], session: Session) -> str:
         """Remember a file of text for the next time the page is loaded, and describe its questions."""
         paths = [Path(one) for one in ([upload] if isinstance(upload, str) else upload or ())]
         text, name = _text_of(paths[0]) if len(paths) == 1 else "", paths[0].name if paths else ""
         self.services.people.owners.set_preference(session.owner, QUESTIONS, text)
         self.services.people.owners.set_preference(session.owner, QUESTIONS_NAME, name if text else "")
-        return self.questions(source, upload, session)
+        return self.questions(source, upload, scope, session)
 
     def remembered_file(self, owner: str) -> str | None:
         """Return the owner's last file of questions, written to a folder of its own; None if there is none."""
@@ -135,13 +147,17 @@ class Setup:
             return {}
         return {**kept, "source": found["source"], "baseline": str(found.get("baseline", ""))}
 
-    def scope(self, source: str, session: Session) -> tuple[str, ...]:
-        """Return the documents the questions are about; the sample's name none, they are about the sample."""
+    def searched(self, source: str, scope: Sequence[str], session: Session) -> tuple[str, ...]:
+        """Return the documents that are searched, empty: all; the sample's questions are about the sample."""
         if source != SAMPLE_QUESTIONS:
-            return session.scope
+            return self.services.documents.collections.searched(session.owner, scope).document_ids
         return self.services.documents.document_ids(session.owner, ["harbour-heat.pdf"])
 
-    def questions(self, source: str, upload: Upload, session: Session) -> str:
+    def offered(self, source: str, scope: Sequence[str], session: Session) -> gr.Dropdown:
+        """Return the choice of what is searched."""
+        return scope_offered(self.services, source, scope, session)
+
+    def questions(self, source: str, upload: Upload, scope: Sequence[str], session: Session) -> str:
         """Return a description of the chosen questions: how many there are and how many have gold."""
         plain: dict[str, Any] = {"error": None, "count": 0, "message": "", "offer_sample": False, "forms": ""}
         if source == SAMPLE_QUESTIONS and not self.services.documents.has_sample(session.owner):
@@ -155,7 +171,8 @@ class Setup:
             return render("evaluate_questions", **{**plain, "message": OWN_HINT, "forms": forms()})
         try:
             file = self.file(source, upload, session.owner)
-            resolved = self.services.evaluation.gold(session.owner, file, session.settings, self.scope(source, session))
+            searched = self.searched(source, scope, session)
+            resolved = self.services.evaluation.gold(session.owner, file, session.settings, searched)
         except PdfQAError as error:
             return render("evaluate_questions", **{**plain, "error": error})
         with_gold = sum(bool(item.gold_spans or item.gold_pages) for item in resolved.items)
@@ -171,7 +188,7 @@ class Setup:
         )
 
     def question_clicked(
-        self, source: str, upload: Upload, session: Session, event: gr.EventData
+        self, source: str, upload: Upload, scope: Sequence[str], session: Session, event: gr.EventData
     ) -> Iterator[tuple[str, str]]:
         """Add the sample."""
         message = ""
@@ -182,7 +199,7 @@ class Setup:
                         yield gr.skip(), work_html(step)
         except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
             message = error_html(error)
-        yield self.questions(source, upload, session), message
+        yield self.questions(source, upload, scope, session), message
 
     def systems(
         self, chunkers: Sequence[str], retrievers: Sequence[str], baseline: str, session: Session

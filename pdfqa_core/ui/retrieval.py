@@ -119,10 +119,11 @@ class Handlers:
         """
         page = asking_page()
         before, preview = self.touched.of(page), self.preview(session)
+        scope = scope_choice(self.services, session.owner, session.scope)
         if self.touched.of(page) != before:
-            return gr.skip(), gr.skip(), scope_choice(self.services, session), *[gr.skip() for _ in ELSEWHERE]
+            return gr.skip(), gr.skip(), scope, *[gr.skip() for _ in ELSEWHERE]
         preset = gr.update(value=recipes.preset_of(session.settings))
-        return preview, preset, scope_choice(self.services, session), *self.form.some(session.settings, ELSEWHERE)
+        return preview, preset, scope, *self.form.some(session.settings, ELSEWHERE)
 
     def fill(self, session: Session) -> list[Any]:
         """Return the form as the session's settings have it."""

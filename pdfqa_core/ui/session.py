@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -183,13 +183,13 @@ def collection_label(collection: Collection) -> str:
     return f"{collection.name} · collection, {plural(count, 'document') if count else 'empty'}"
 
 
-def scope_choice(services: Services, session: Session) -> gr.Dropdown:
-    """Return the field with all that can be chosen, and what of the session's scope is still there."""
-    choices = [(collection_label(one), one.id) for one in services.documents.collections.kept.list(session.owner)]
-    choices += [(scope_label(d), d.id) for d in services.documents.kept.list(session.owner) if d.state.usable]
+def scope_choice(services: Services, owner: str, scope: Sequence[str], **more: Any) -> gr.Dropdown:
+    """Return the field with all that can be chosen, and what of a scope is still there; `more` is what else changes."""
+    choices = [(collection_label(one), one.id) for one in services.documents.collections.kept.list(owner)]
+    choices += [(scope_label(d), d.id) for d in services.documents.kept.list(owner) if d.state.usable]
     known = {key for _, key in choices}
-    there = services.documents.collections.resolve(session.owner, session.scope).chosen
-    return gr.Dropdown(choices=choices, value=[one for one in there if one in known])
+    there = services.documents.collections.resolve(owner, scope).chosen
+    return gr.Dropdown(choices=choices, value=[one for one in there if one in known], **more)
 
 
 # ----------------------------------------------------------------------------------------------------

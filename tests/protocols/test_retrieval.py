@@ -152,7 +152,7 @@ def test_names_and_quotes_become_ids_and_spans():
     assert (c.gold_pages, c.history) == ((("id1", 1),), (("b?", "x"),))
     assert [item.conversation for item in resolved.items] == ["a", "b", "b", "d", "e"]
     assert d.gold_pages == d.gold_spans == e.gold_pages == ()
-    assert any("absent.pdf is not in the workspace" in note for note in resolved.notes)
+    assert any("absent.pdf is not in the documents searched" in note for note in resolved.notes)
     assert any("Benefit_Options.pdf page 9" in note for note in resolved.notes)
     assert any("1 quote was not found" in note for note in resolved.notes)
 
@@ -203,12 +203,12 @@ def test_of_two_documents_of_one_name_the_one_with_the_page_and_the_quote_is_mea
     assert a.gold_spans == (Span("b", 1, 0, 7),)
     assert b.gold_pages == (("b", 3),)
     assert all(one.gold_spans == one.gold_pages == () for one in others)
-    (note,) = resolved.notes
+    _, note = resolved.notes
     assert note.startswith("Several documents have the name in row 1 (same.pdf)")
 
 
 def test_gold_that_is_nowhere_is_an_error():
-    with pytest.raises(UsageError, match="No question of gold has gold in this workspace"):
+    with pytest.raises(UsageError, match="No question of gold has gold in the documents searched"):
         resolve(GoldFile("gold", (question("a", GoldPlace("absent.pdf", 1)),)), [DOCUMENT], page_of)
 
 

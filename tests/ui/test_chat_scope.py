@@ -21,14 +21,14 @@ def test_what_can_be_asked_about_is_told_apart_and_follows_what_is_removed(servi
     session = Session(LOCAL_OWNER, BM25, scope=(lights.id, ids["second.pdf"], "gone"))
 
     def offered() -> dict[str, str]:
-        return {str(value): str(label) for label, value in scope_choice(services, session).choices}
+        return {str(value): str(label) for label, value in scope_choice(services, session.owner, session.scope).choices}
 
     assert offered()[lights.id] == "Lights · collection, 1 document"
     assert offered()[ids["first.pdf"]] == "Tide tables · first.pdf"
     assert offered()[ids["second.pdf"]] == "Tide tables · second.pdf"
-    assert scope_choice(services, session).value == [lights.id, ids["second.pdf"]]
+    assert scope_choice(services, session.owner, session.scope).value == [lights.id, ids["second.pdf"]]
     for name in ("first.pdf", "second.pdf"):
         services.documents.remove(LOCAL_OWNER, ids[name])
     assert offered()[lights.id] == "Lights · collection, empty"
     assert set(offered()) == {lights.id, ids[PDF.name]}
-    assert scope_choice(services, session).value == [lights.id]
+    assert scope_choice(services, session.owner, session.scope).value == [lights.id]

@@ -34,6 +34,7 @@ from pdfqa_core.ui.session import Session
 from tests.protocols.test_beir import folder_of, zip_of
 from tests.services.helpers import BM25
 from tests.serving_fakes import PDF, FakeModels
+from tests.ui.test_states import pdf
 
 SESSION = Session(LOCAL_OWNER, BM25)
 ROWS = [{"question": "When?", "truth": "At noon.", "answer": "At one."}]
@@ -41,7 +42,7 @@ ROWS = [{"question": "When?", "truth": "At noon.", "answer": "At one."}]
 
 def form(**chosen):
     plain = {
-        "protocol": "answers", "source": SAMPLE_QUESTIONS, "upload": None, "unanswerable": None,
+        "protocol": "answers", "source": SAMPLE_QUESTIONS, "upload": None, "scope": [], "unanswerable": None,
         "evidence": ["the system searches"], "retrievers": ["bm25"], "chunkers": ["windows"], "readers": ["extractive"],
         "limit": 0, "seed": 0, "models": [], "extractors": [AS_READ], "rewriters": ["none"],
         "histories": ["gold answers"], "repeats": 1, "temperature": 0, "as_in_sources": False, "bertscore": False,
@@ -75,6 +76,23 @@ def test_a_grid_has_extractors_and_models_too():
     assert "read by pdfplumber · rewriter llm · mine" in systems.systems
     made = systems.systems["as read · rewriter none · smollm2-135m"]
     assert (made.chunking.read_by, made.llm.model) == ("", "smollm2-135m")
+
+
+def test_what_is_asked_about_in_chat_does_not_narrow_what_is_measured(services, write, tmp_path):
+    (tmp_path / "tides.pdf").write_bytes(pdf(title="Tide tables", pages=1))
+    list(services.documents.ingest(LOCAL_OWNER, [PDF, tmp_path / "tides.pdf"]))
+    ids = {one.filename: one.id for one in services.documents.kept.list(LOCAL_OWNER)}
+    named = [{"question": f"What says {name}?", "document": name, "page": 1} for name in ids]
+    file, chat = write(named), Session(LOCAL_OWNER, BM25, scope=(ids["tides.pdf"],))
+    setup, half = Setup(services), [services.documents.collections.make(LOCAL_OWNER, "Lights", [ids[PDF.name]]).id]
+    assert "2 questions, 2 with gold places." in (whole := setup.questions(OWN_FILE, [file], [], chat))
+    assert "searched" not in whole
+    narrowed = setup.questions(OWN_FILE, [file], half, chat)
+    assert "1 of 2 questions has no gold place in the documents searched" in narrowed
+    assert "tides.pdf is not in the documents searched" in narrowed
+    for scope, searched in ((None, ""), (half, ids[PDF.name])):
+        request = form(source=OWN_FILE, upload=file, scope=scope).request(chat)
+        assert services.evaluation.begin(LOCAL_OWNER, request).plan.options.get("documents", "") == searched
 
 
 @pytest.mark.parametrize(
@@ -133,9 +151,9 @@ def test_files_of_a_beir_data_set_become_one(tmp_path):
 
 def test_only_text_is_remembered_for_the_next_visit(services, tmp_path, write):
     setup = Setup(services)
-    setup.uploaded(OWN_FILE, [write(ROWS)], SESSION)
+    setup.uploaded(OWN_FILE, [write(ROWS)], (), SESSION)
     assert setup.remembered_file(LOCAL_OWNER).endswith("rows.json")
-    assert "1 question" in setup.uploaded(OWN_FILE, [str(zip_of(tmp_path / "tiny.zip"))], SESSION)
+    assert "1 question" in setup.uploaded(OWN_FILE, [str(zip_of(tmp_path / "tiny.zip"))], (), SESSION)
     assert setup.remembered_file(LOCAL_OWNER) is None
 
 

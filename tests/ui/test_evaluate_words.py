@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from pdfqa_core.evaluation_types import CitedPlace, Evaluation, Prediction, ReadText, ScoredItem, ScoredSystem
@@ -43,8 +44,11 @@ def test_warnings_questions_and_the_curve_of_an_evaluation(tmp_path: Path) -> No
         _, table, plot, questions, *_ = Results(services).results(EvaluateState(evaluation.id), SESSION)
     assert any("--profile seed" in note for note in evaluation.notes)  # for the command line, and its reports
     warnings, folded, *_ = table.split("<details")
-    assert warnings.count('class="note"') == 1  # only what calls for doing something
-    assert "other.pdf is not in the workspace" in warnings
+    first, second, *more = re.findall('class="note">([^<]*)<', warnings)
+    assert not more  # only what calls for doing something
+    assert first == "1 of 3 questions has no gold place in the documents searched, and is not scored by place."
+    assert second == "other.pdf is not in the documents searched (1 gold place)."
+    assert warnings.index(first) < warnings.index("<table")
     assert "hybrid: a similarity of meaning below 0 counts as 0" in folded
     assert "profile" not in table
     assert [item.id for item in evaluation.systems[0].items] == ["2", "3", "4"]  # lines of the table

@@ -25,6 +25,7 @@ from pdfqa_core.exports.table import (
     difference,
     explanation,
     html_page,
+    interval_words,
     is_share,
     measure_of,
     short_name,
@@ -183,7 +184,7 @@ def _latex_cell(comparison: Comparison, system: str, measure: str) -> str:
 def _caption(evaluation: Evaluation, comparison: Comparison) -> str:
     counts = {(c.summary.n, c.summary.unscored) for cells in comparison.cells.values() for c in cells.values()}
     items = len(evaluation.systems[0].items)
-    text = f"{evaluation.protocol} on {evaluation.dataset}: means with 95 % bootstrap intervals, {items} items"
+    text = f"{evaluation.protocol} on {evaluation.dataset}: means with {interval_words(comparison)}, {items} items"
     if any(unscored for _, unscored in counts):
         text += f" ({_unscored(comparison)})"
     if comparison.baseline:
@@ -335,8 +336,9 @@ def _statistics(results: Evaluation) -> str:
     if len(items) >= LARGE:
         intervals = "intervals by the normal limit"
     return (
-        f"**Statistics.** Means with 95 % {intervals}, exact ones where all are 0 or all are 1; questions "
-        f"that could not be scored are left out and counted.{several}"
+        f"**Statistics.** Means with 95 % {intervals}. Of proportions they are exact (Clopper and Pearson) where all "
+        "values are 0 or all are 1; other measures have none where all values are the same. Questions that could not "
+        f"be scored are left out and counted.{several}"
     )
 
 
@@ -387,7 +389,7 @@ def report_html(evaluation: Evaluation, comparison: Comparison) -> bytes:
             }
             for m in comparison.measures
         ],
-        explanation=explanation(comparison) if comparison.baseline else "[ ]: 95 % bootstrap interval over items.",
+        explanation=explanation(comparison) if comparison.baseline else f"[ ]: {interval_words(comparison)}.",
         **_published(evaluation),
         panels=[Markup(svg) for svg in _drawn(evaluation, comparison)],  # noqa: S704 - made by the figure, names escaped
         drawn=min(MOST_SYSTEMS, len(names)),

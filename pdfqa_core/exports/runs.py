@@ -29,8 +29,9 @@ from pdfqa_core.metrics.comparison import (
     hit_curve,
     item_values,
     latency,
+    mean_of,
 )
-from pdfqa_core.metrics.statistics import Summary, summarise
+from pdfqa_core.metrics.statistics import Summary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -143,7 +144,7 @@ def _panels(evaluation: Evaluation, measure: str, against: str) -> Iterator[_Pan
     other = against if against and against != measure else next((name for name in measures if name != measure), "")
     data = _Systems(evaluation.systems, tuple(_cut(one.name) for one in evaluation.systems))
     count = len(data.systems)
-    means = [summarise(item_values(one, measure)) for one in data.systems]
+    means = [mean_of(one, measure) for one in data.systems]
     title = measure_of(measure).pretty_name
     below = 0.19 * count if 1 < count <= MOST_LINES else 0.0  # a legend under the chart
     if count > 1:
@@ -157,7 +158,7 @@ def _panels(evaluation: Evaluation, measure: str, against: str) -> Iterator[_Pan
         height = 1.1 + 0.34 * count if data.many else 3.2 + below
         yield _Panel("Gold among the first k passages found (HR@k)", height, lambda a: _hits(a, data, curves))
     if other and count > 1:
-        others = [summarise(item_values(one, other)) for one in data.systems]
+        others = [mean_of(one, other) for one in data.systems]
         name = measure_of(other).pretty_name
         yield _Panel(f"{title} against {name}", 3.4 + below, lambda a: _against(a, data, others, means, name, title))
     seconds = [latency(one) for one in data.systems]

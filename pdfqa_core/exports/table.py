@@ -40,7 +40,7 @@ def _environment() -> Environment:
 
 _LISTED = 8  # items of a list of wins or losses
 _SHORT = {
-    "Insufficient context detection": "Insuff.", "HotpotQA answer": "HQA", "Supporting facts": "SF",
+    "Insufficient context detection": "Missing context", "HotpotQA answer": "HQA", "Supporting facts": "SF",
     "ROUGE-Lsum F": "R-Lsum", "ROUGE-L F": "R-L", "Disambig-F1": "D-F1", "BERTScore": "BS", "Gold answer": "Gold",
     "Answer ": "", "Citation": "Cit.", "Entailment": "Ent.", "Claim": "Cl.", "Faithfulness": "Faith.",
     "Refusal": "Ref.", "refusals": "ref.", "precision": "P", "recall": "R", "accuracy": "acc.",
@@ -149,12 +149,23 @@ def _rank(rank: int | None) -> str:
     return "–" if rank is None else str(rank)
 
 
+def interval_words(comparison: Comparison) -> str:
+    """Return what the intervals of a table are: "95 % bootstrap interval", and where one is exact or missing."""
+    found = [cell.summary for cells in comparison.cells.values() for cell in cells.values()]
+    words = "95 % bootstrap interval"
+    if any(one.exact for one in found):
+        words += ", exact interval (Clopper and Pearson) for a proportion of 0 or 1"
+    if any(one.n > 1 and one.low is None for one in found):
+        words += ", no interval where another measure has one value throughout"
+    return words
+
+
 def explanation(comparison: Comparison) -> str:
     """Return the sentence that says what intervals, differences and stars are."""
     others = len(comparison.cells) - 1
     times = f"{others} comparison" if others == 1 else f"{others} comparisons"
     return (
-        f"[ ]: 95 % bootstrap interval. Differences are to {comparison.baseline} on the same items; p: paired "
+        f"[ ]: {interval_words(comparison)}. Differences are to {comparison.baseline} on the same items; p: paired "
         f"permutation test, adjusted by Holm's method for {times}; *: p < 0.05."
     )
 

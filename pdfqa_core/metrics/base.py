@@ -36,6 +36,7 @@ class Description:
 
     `name` is its key in files; `low` and `high` are its range, None where it has no bound; `higher_is_better` None: the
     value describes and does not judge. `formula` and `source` are one line each, `group` is what it measures.
+    `proportion`: an item has 0 or 1 and nothing between, so that the mean is a proportion.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Description:
     low: float | None = 0.0
     high: float | None = 1.0
     group: Group = Group.TEXT
+    proportion: bool = False
 
     @property
     def direction(self) -> str:
@@ -100,11 +102,13 @@ def measure(
     low: float | None = 0.0,
     high: float | None = 1.0,
     group: Group = Group.TEXT,
+    proportion: bool = False,
 ) -> Callable[[Callable[P, R]], Measure[P, R]]:
     """Return a decorator that makes a measure of the function that computes it, and files it under its name."""
 
     def declare(compute: Callable[P, R]) -> Measure[P, R]:
-        made = Measure(name, pretty_name, formula, source, higher_is_better, low, high, group, compute=compute)
+        bounds = (low, high, group, proportion)
+        made = Measure(name, pretty_name, formula, source, higher_is_better, *bounds, compute=compute)
         measures.register(name)(made)
         return made
 

@@ -46,6 +46,11 @@ def measure_named(name: str) -> Measure[..., Any]:
     return measures.get(name if cutoff is None else "MRR" if cutoff[1] == "MRR" else f"{cutoff[1]}@k")
 
 
+def is_proportion(name: str) -> bool:
+    """Return whether the mean of a measure is a proportion; False for one that is not declared."""
+    return (name in measures.names() or _CUTOFF.fullmatch(name) is not None) and measure_named(name).proportion
+
+
 def markdown_table() -> str:
     """Return the table of all measures in Markdown, one per group under its heading."""
     head = "| measure | name in files | what it is | range | better | source |\n| --- | --- | --- | --- | --- | --- |"

@@ -16,6 +16,7 @@ from pdfqa_core.cores import over_cores
 from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import Evaluation, ScoredSystem
 from pdfqa_core.metrics.asqa import linearised
+from pdfqa_core.metrics.catalogue import is_proportion
 from pdfqa_core.metrics.statistics import (
     FEWEST_CONVERSATIONS,
     Summary,
@@ -38,6 +39,11 @@ def item_values(system: ScoredSystem, measure: str) -> list[float | None]:
         first, second, of_the_set = _OF_THE_SET[measure]
         return of_the_set(item_values(system, first), item_values(system, second))
     return [item.metrics.get(measure) for item in system.items]
+
+
+def mean_of(system: ScoredSystem, measure: str) -> Summary:
+    """Return the mean of a system's values with its interval."""
+    return summarise(item_values(system, measure), proportion=is_proportion(measure))
 
 
 def hit_curve(system: ScoredSystem) -> tuple[float, ...]:
@@ -112,7 +118,7 @@ def compare(evaluation: Evaluation, *, measures: Sequence[str] = (), baseline: s
     chosen = tuple(measures) or evaluation.measures
     clusters = _clusters(base)
     pairs = [
-        (item_values(system, measure), None if system is base else item_values(base, measure))
+        (item_values(system, measure), None if system is base else item_values(base, measure), is_proportion(measure))
         for measure in chosen
         for system in (base, *others)
     ]
@@ -144,10 +150,15 @@ def _clusters(system: ScoredSystem) -> list[str]:
     return found if FEWEST_CONVERSATIONS <= len(set(found)) < len(found) else []
 
 
-def _cell(values: tuple[list[float | None], list[float | None] | None], *, clusters: Sequence[str], seed: int) -> Cell:
-    """Return the cell of a system's values, compared with those of the baseline where they are given; p as it is."""
-    own, theirs = values
-    summary = summarise(own, clusters=clusters, seed=seed)
+def _cell(
+    values: tuple[list[float | None], list[float | None] | None, bool], *, clusters: Sequence[str], seed: int
+) -> Cell:
+    """Return the cell of a system's values, compared with those of the baseline where they are given; p as it is.
+
+    The third of `values` says whether their mean is a proportion.
+    """
+    own, theirs, proportion = values
+    summary = summarise(own, proportion=proportion, clusters=clusters, seed=seed)
     if theirs is None:
         return Cell(summary)
     return Cell(
@@ -257,7 +268,7 @@ class GroupMeans:
 def group_means(evaluation: Evaluation, by: str, measure: str) -> tuple[GroupMeans, ...]:
     """Return the means of one measure by one of the items' texts, as `grouped` does, without differences."""
     return tuple(
-        GroupMeans(value, len(systems[0].items), {one.name: summarise(item_values(one, measure)) for one in systems})
+        GroupMeans(value, len(systems[0].items), {one.name: mean_of(one, measure) for one in systems})
         for value, systems in _parts(evaluation, by)
     )
 

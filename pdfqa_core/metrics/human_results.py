@@ -108,20 +108,27 @@ def human_results(
                 counted = {c for c, one in zip(clusters, scores, strict=True) if one is not None}
                 if group == CONVERSATION:
                     clusters = [*range(len(chosen))]
-                found = clustered_mean(scores, clusters, seed=seed, resamples=resamples)
+                share = measure not in others
+                found = clustered_mean(scores, clusters, proportion=share, seed=seed, resamples=resamples)
                 rows.append(ResultRow(rater, group, value, measure, found, len(counted)))
     scored = {row.measure for row in rows if row.summary.n}
     return tuple(row for row in rows if row.measure in scored)
 
 
 def clustered_mean(
-    values: Sequence[float | None], clusters: Sequence[Hashable], *, seed: int = 0, resamples: int = RESAMPLES
+    values: Sequence[float | None],
+    clusters: Sequence[Hashable],
+    *,
+    proportion: bool = False,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
 ) -> Summary:
     """Return the mean of the values that are not None with its 95 % interval, None with fewer than two clusters.
 
     `clusters[i]` names what value i shares with others: clusters are drawn with replacement, as many as there are, and
-    the 2.5th and 97.5th percentile of the means are the interval. Where all values are 0 or all are 1 it is the exact
-    one for as many independent values as there are clusters.
+    the 2.5th and 97.5th percentile of the means are the interval. Where all values of a `proportion` are 0 or all are 1
+    it is the exact one for as many independent values as there are clusters; of other values that are all the same
+    there is no interval.
     Sources: cluster bootstrap, Davison and Hinkley 1997, section 3.8; Clopper and Pearson 1934.
     """
     sums: dict[Hashable, list[float]] = {}
@@ -132,13 +139,13 @@ def clustered_mean(
     if not scored:
         return Summary(0, len(values), None, None, None)
     mean = fsum(scored) / len(scored)
-    interval = Interval()
-    if len(sums) > 1 and mean in (0, 1):
+    interval, exact = Interval(), proportion and len(sums) > 1 and mean in (0, 1)
+    if exact:
         interval = exact_interval(mean, len(sums))
     elif len(sums) > 1:
         parts = tuple(sorted((fsum(group), len(group)) for group in sums.values()))
         interval = _mean_interval(parts, seed, resamples)
-    return Summary(len(scored), len(values) - len(scored), mean, interval.low, interval.high)
+    return Summary(len(scored), len(values) - len(scored), mean, interval.low, interval.high, exact)
 
 
 @lru_cache(maxsize=4096)  # small groups of 0 and 1 are alike: of 1,250 conversations most

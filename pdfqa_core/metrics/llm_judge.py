@@ -47,6 +47,7 @@ def judge_prompt(item: JudgeItem, prompt: str = "seed") -> list[Message]:
     "1 if the language model finds Yes more probable than No as its verdict on the answer, else 0",
     "prompt after Kamalloo et al. 2023",
     group=Group.JUDGE,
+    proportion=True,
 )
 def judge_answers(
     items: Sequence[JudgeItem],

@@ -55,6 +55,7 @@ PHRASE = "insufficient context"
     "Insufficient context detection",
     "1 if the prediction is “insufficient context” where a gold answer is; other items are not scored",
     group=Group.MISSING,
+    proportion=True,
 )
 def insufficient_context_detection(prediction: str, references: Sequence[str]) -> float | None:
     """Return whether the prediction normalises to "insufficient context"; None where no reference does."""
@@ -64,7 +65,11 @@ def insufficient_context_detection(prediction: str, references: Sequence[str]) -
 
 
 @measure(
-    "refusal_recall", "Refusal recall", "refused unanswerable questions / unanswerable questions", group=Group.MISSING
+    "refusal_recall",
+    "Refusal recall",
+    "refused unanswerable questions / unanswerable questions",
+    group=Group.MISSING,
+    proportion=True,
 )
 def refusal_recall(refused: bool | None, answerable: bool) -> float | None:
     """Return whether an unanswerable question was refused; None for others, and where `refused` is not known."""
@@ -72,7 +77,11 @@ def refusal_recall(refused: bool | None, answerable: bool) -> float | None:
 
 
 @measure(
-    "refusal_precision", "Refusal precision", "refused unanswerable questions / refused questions", group=Group.MISSING
+    "refusal_precision",
+    "Refusal precision",
+    "refused unanswerable questions / refused questions",
+    group=Group.MISSING,
+    proportion=True,
 )
 def refusal_precision(refused: bool | None, answerable: bool) -> float | None:
     """Return whether a refused question was unanswerable; None for others."""
@@ -84,6 +93,7 @@ def refusal_precision(refused: bool | None, answerable: bool) -> float | None:
     "Answered",
     "answerable questions that were answered / answerable questions",
     group=Group.MISSING,
+    proportion=True,
 )
 def answered(refused: bool | None, answerable: bool) -> float | None:
     """Return whether an answerable question was answered; None for others, and where `refused` is not known."""
@@ -95,6 +105,7 @@ def answered(refused: bool | None, answerable: bool) -> float | None:
     "Answered surely",
     "answerable questions with an answer that is sure / answerable questions",
     group=Group.MISSING,
+    proportion=True,
 )
 def answered_surely(outcome: Outcome, answerable: bool) -> float | None:
     """Return whether the answer to an answerable question is a sure one; None for others."""
@@ -107,6 +118,7 @@ def answered_surely(outcome: Outcome, answerable: bool) -> float | None:
     "unanswerable questions with an answer that is sure / unanswerable questions",
     higher_is_better=False,
     group=Group.MISSING,
+    proportion=True,
 )
 def wrongly_sure(outcome: Outcome, answerable: bool) -> float | None:
     """Return whether the answer to an unanswerable question is a sure one; None for others."""

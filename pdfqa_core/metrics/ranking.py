@@ -20,7 +20,13 @@ _NAME = re.compile(r"(HR|MRR|R|nDCG)(?:@(\d+))?")
 EXAMPLES = "HR@5, MRR, MRR@10, R@5 or nDCG@10"
 
 
-@measure("HR@k", "HR@k", "1 if anything relevant is among the first k, else 0 (success@k)", group=Group.RANKING)
+@measure(
+    "HR@k",
+    "HR@k",
+    "1 if anything relevant is among the first k, else 0 (success@k)",
+    group=Group.RANKING,
+    proportion=True,
+)
 def hit_rate(ranking: Sequence[float], gold: Sequence[float], k: int | None = None) -> float | None:
     """Return 1 if anything relevant is among the first k, else 0 (success@k, 0..1); None without gold."""
     if not _relevant(gold):

@@ -93,6 +93,7 @@ def token_f1(prediction: str, references: Sequence[str]) -> float | None:
     "Answer EM",
     "1 if the normalised prediction equals a normalised reference, else 0",
     "Rajpurkar et al. 2016 (SQuAD)",
+    proportion=True,
 )
 def exact_match(prediction: str, references: Sequence[str]) -> float | None:
     """Return 1.0 if the prediction equals one of the references after normalisation, else 0.0.
@@ -184,7 +185,7 @@ for _name, _pretty, _formula, _compute in (
     ("joint_recall", "Joint recall", "answer recall × supporting facts recall", joint_scores),
     ("joint_f1", "Joint F1", "2PR / (P + R) of joint precision and recall", joint_scores),
 ):
-    measure(_name, _pretty, _formula, SOURCE, group=Group.HOTPOTQA)(_compute)
+    measure(_name, _pretty, _formula, SOURCE, group=Group.HOTPOTQA, proportion=_name.endswith("_em"))(_compute)
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -213,7 +214,7 @@ def token_recall(prediction: str, references: Sequence[str]) -> float | None:
 _CORRECT = {"1": 1.0, "yes": 1.0, "true": 1.0, "correct": 1.0, "0": 0.0, "no": 0.0, "false": 0.0, "incorrect": 0.0}
 
 
-@measure("accuracy", "Accuracy", "1 if a person judged the answer correct, else 0", group=Group.PEOPLE)
+@measure("accuracy", "Accuracy", "1 if a person judged the answer correct, else 0", group=Group.PEOPLE, proportion=True)
 def accuracy(label: str) -> float | None:
     """Return 1.0 or 0.0 for a person's label (1/0, yes/no, true/false, correct/incorrect); None for an empty one.
 

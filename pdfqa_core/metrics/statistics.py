@@ -116,7 +116,8 @@ _NORMAL_95 = 1.959964
 class Summary:
     """The mean of `n` scored items with its 95 % bootstrap interval; `unscored` items had no value.
 
-    `mean` is None without a scored item, `low` and `high` are None with fewer than two.
+    `mean` is None without a scored item, `low` and `high` are None with fewer than two, and where all values are the
+    same: the bootstrap knows no others. `exact`: the interval is the exact one of a proportion.
     """
 
     n: int
@@ -124,24 +125,32 @@ class Summary:
     mean: float | None
     low: float | None
     high: float | None
+    exact: bool = False
 
 
 def summarise(
-    values: Sequence[float | None], *, clusters: Sequence[Hashable] = (), seed: int = 0, resamples: int = RESAMPLES
+    values: Sequence[float | None],
+    *,
+    proportion: bool = False,
+    clusters: Sequence[Hashable] = (),
+    seed: int = 0,
+    resamples: int = RESAMPLES,
 ) -> Summary:
     """Return mean and interval of per-item values, where None stands for an item that could not be scored.
 
     `clusters[i]` names what item i shares with others, as turns share a conversation: clusters are resampled then.
     Sources of the interval: bias-corrected and accelerated bootstrap over items, Efron 1987; with LARGE or more items
-    the normal interval, which it then equals; percentile bootstrap over clusters, Davison and Hinkley 1997; where all
-    values are 0 or all are 1 the exact one, Clopper and Pearson 1934.
+    the normal interval, which it then equals; percentile bootstrap over clusters, Davison and Hinkley 1997; of a
+    `proportion`, where all values are 0 or all are 1, the exact one, Clopper and Pearson 1934.
     """
     groups = _groups(values, clusters)
     found = _summary(values, groups, seed, resamples)
-    if found.low is not None and found.low == found.high and found.mean is not None and found.mean in (0, 1):
-        exact = exact_interval(found.mean, len(groups))
-        return replace(found, low=exact.low, high=exact.high)
-    return found
+    if found.low is None or found.low != found.high:
+        return found
+    if not proportion or found.mean not in (0, 1):
+        return replace(found, low=None, high=None)
+    exact = exact_interval(found.mean, len(groups))
+    return replace(found, low=exact.low, high=exact.high, exact=True)
 
 
 def paired_difference(

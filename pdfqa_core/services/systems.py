@@ -21,7 +21,7 @@ WITH = " + "  # between a retriever and the model that it is to use
 
 
 def grid(base: Settings, chunkers: Sequence[str], retrievers: Sequence[str]) -> dict[str, Settings]:
-    """Return the systems that chunkers and retrievers make, named by their recipes; none given: those of `base`.
+    """Return the systems that chunkers and retrievers make, named "bm25 · windows 120/60"; none given: those of `base`.
 
     A retriever may bring its model, such as one that was trained here: "hybrid + my-bi-encoder". Raises UsageError for
     an unknown name.
@@ -31,7 +31,8 @@ def grid(base: Settings, chunkers: Sequence[str], retrievers: Sequence[str]) -> 
         for retriever in retrievers or (base.retrieval.retriever,):
             settings = _found_by(base.changed("chunking", chunker=chunker), retriever)
             recipes.check(settings)
-            found[recipes.name_of(settings)] = settings
+            words = described(settings)
+            found[f"{words['retrievers']} · {words['chunkers']}"] = settings
     return found
 
 

@@ -166,10 +166,11 @@ def compared(before: Sequence[int], after: Sequence[int], k: int, seed: int = 0)
         f"HR@{k}": (hits_at(before, k), hits_at(after, k)),
         "MRR": (reciprocals(before), reciprocals(after)),
     }
-    return {
-        name: Compared(summarise(old, seed=seed), summarise(new, seed=seed), paired_difference(new, old, seed=seed))
-        for name, (old, new) in values.items()
-    }
+    found = {}
+    for name, (old, new) in values.items():
+        means = [summarise(one, proportion=name != "MRR", seed=seed) for one in (old, new)]
+        found[name] = Compared(*means, paired_difference(new, old, seed=seed))
+    return found
 
 
 def said(summary: Summary, *, sign: bool = False) -> str:

@@ -13,7 +13,9 @@ from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.evaluation_types import Evaluation, EvaluationSummary, IndexCost, ScoredItem
 from pdfqa_core.exports.frames import clipboard_text, comparison_frame
 from pdfqa_core.exports.report import deviations_of
+from pdfqa_core.exports.table import interval_words
 from pdfqa_core.metrics.comparison import Cell, Comparison, latency
+from pdfqa_core.metrics.statistics import Summary
 from pdfqa_core.protocols.retrieval import DEPTH, counted, curve
 from pdfqa_core.services import Services
 from pdfqa_core.types import Span
@@ -65,14 +67,24 @@ class ShownHit:
     relevant: bool
 
 
+def interval_kind(summary: Summary) -> str:
+    """Return what the interval of a mean is called."""
+    return "exact interval" if summary.exact else "interval"
+
+
+def no_interval(summary: Summary) -> str:
+    """Return why a mean has no interval."""
+    return "all values are the same, so there is no interval" if summary.n > 1 else "too few for an interval"
+
+
 def _cell(cell: Cell) -> ShownCell:
     summary, difference = cell.summary, cell.difference
     if summary.mean is None:
         return ShownCell("–", f"nothing scored, {summary.unscored} unscored")
     value = f"{summary.mean:.3f}".removeprefix("0") if summary.mean < 1 else "1.00"
     if summary.low is None or summary.high is None:
-        return ShownCell(value, f"n = {summary.n}: too few for an interval")
-    title = f"95 % interval {summary.low:.3f} to {summary.high:.3f}, n = {summary.n}"
+        return ShownCell(value, f"n = {summary.n}: {no_interval(summary)}")
+    title = f"95 % {interval_kind(summary)} {summary.low:.3f} to {summary.high:.3f}, n = {summary.n}"
     mark = tone = ""
     if difference is not None and difference.mean is not None and cell.p is not None:
         title += f"; difference {difference.mean:+.3f}, p = {cell.p:.3f}"
@@ -84,27 +96,15 @@ def _cell(cell: Cell) -> ShownCell:
     )
 
 
-def short_names(names: Sequence[str]) -> tuple[tuple[str, ...], str]:
-    """Return the names without what all of them share, and that ("over windows of 120 words"); unique as before."""
-    parts = [name.partition(" over ") for name in names]
-    heads, tails = [head for head, _, _ in parts], [tail for _, _, tail in parts]
-    if len(names) > 1 and all(tails) and len(set(tails)) == 1 and len(set(heads)) == len(names):
-        return tuple(heads), f"over {tails[0]}"
-    if len(names) > 1 and all(tails) and len(set(heads)) == 1 and len(set(tails)) == len(names):
-        return tuple(tails), heads[0]
-    return tuple(names), ""
-
-
 def rows_of(evaluation: Evaluation, comparison: Comparison) -> tuple[SystemRow, ...]:
     """Return the table of results."""
-    shorts, _ = short_names([system.name for system in evaluation.systems])
     found = []
-    for short, system in zip(shorts, evaluation.systems, strict=True):
+    for system in evaluation.systems:
         index = system.index or IndexCost(0, 0.0, 0)
         median, slow = (1000 * seconds for seconds in latency(system) or (0.0, 0.0))
         found.append(
             SystemRow(
-                name=short,
+                name=system.name,
                 baseline=system.name == comparison.baseline or not comparison.baseline,
                 cells=tuple(_cell(comparison.cells[system.name][name]) for name in comparison.measures),
                 latency=f"{median:.1f} ms a search (95 %: {slow:.1f})",
@@ -216,8 +216,8 @@ class Results:
             notes=found.notes,
             measures=SHOWN,
             otherwise=(*(text for _, text in found.lettered), *found.others),
-            common=short_names([system.name for system in evaluation.systems])[1],
             rows=rows_of(evaluation, compared),
+            intervals=interval_words(compared),
             copied=clipboard_text(comparison_frame(compared)),
         )
 
@@ -228,8 +228,7 @@ class Results:
             return render("evaluate_results", message=NO_QUESTION)
         names = self.services.documents.filenames(session.owner)
         systems = [system.name for system in evaluation.systems]
-        shorts = zip(short_names(systems)[0], systems, strict=True)
-        found = [(short, rankings[name, state.item]) for short, name in shorts if (name, state.item) in rankings]
+        found = [(name, rankings[name, state.item]) for name in systems if (name, state.item) in rankings]
 
         def words(document: str, numbers: Sequence[int]) -> str:
             return f"{names.get(document, document[:12])}, p. {', '.join(map(str, numbers))}"
@@ -328,12 +327,7 @@ def _title(one: EvaluationSummary) -> str:
 def _plot(evaluation: Evaluation) -> gr.LinePlot:
     import pandas as pd
 
-    shorts, _ = short_names([system.name for system in evaluation.systems])
-    points = [
-        (short, k, value)
-        for short, system in zip(shorts, evaluation.systems, strict=True)
-        for k, value in curve(system)
-    ]
+    points = [(system.name, k, value) for system in evaluation.systems for k, value in curve(system)]
     end = min(DEPTH, max((one.index.passages for one in evaluation.systems if one.index), default=0) or DEPTH)
     drawn = pd.DataFrame([point for point in points if point[1] <= end], columns=["System", "k", "HR@k"])
     return gr.LinePlot(value=drawn, x_lim=[0, end], visible=True)
@@ -351,8 +345,7 @@ def _items(evaluation: Evaluation, state: EvaluateState) -> str:
         ranks = [rank_of(item.rank, base, number == place) for number, item in enumerate(items)]
         rows.append((items[0].id, numbers[items[0].id], items[0].texts.get("question", ""), ranks))
     message = "" if rows else "No question of this kind."
-    systems = short_names(names)[0]
-    return render("evaluate_items", rows=rows, systems=systems, chosen=state.item, message=message)
+    return render("evaluate_items", rows=rows, systems=names, chosen=state.item, message=message)
 
 
 def _wanted(items: tuple[ScoredItem, ...], base: int, only: str) -> bool:

@@ -15,7 +15,7 @@ from pdfqa_core.evaluation_types import Evaluation, Prediction, Run, RunState, R
 from pdfqa_core.exports.insights import guide, insights, successes
 from pdfqa_core.exports.report import deviations_of
 from pdfqa_core.exports.runs import chart_panels, drawable
-from pdfqa_core.exports.table import measure_of, spread_text
+from pdfqa_core.exports.table import interval_words, measure_of, spread_text
 from pdfqa_core.metrics.comparison import TURN, TYPE, Cell, Comparison, ItemGroup, compare, grouped, latency, spreads
 from pdfqa_core.metrics.rag import PHRASE
 from pdfqa_core.metrics.short_answers import answer_tokens, normalise_answer
@@ -25,7 +25,7 @@ from pdfqa_core.services import Services
 from pdfqa_core.services.evaluation import SoFar
 from pdfqa_core.types import Answer, Hit, Passage, Progress
 from pdfqa_core.ui.components import day, plural, render
-from pdfqa_core.ui.evaluate_results import ShownCell
+from pdfqa_core.ui.evaluate_results import ShownCell, interval_kind, no_interval
 from pdfqa_core.ui.session import Session
 
 # ----------------------------------------------------------------------------------------------------
@@ -256,8 +256,8 @@ def cell_of(cell: Cell, measure: str) -> ShownCell:
     value = f"{summary.mean:.3f}".removeprefix("0") if 0 <= summary.mean < 1 else f"{summary.mean:.2f}"
     title = f"n = {summary.n}" + (f", {summary.unscored} unscored" if summary.unscored else "")
     if summary.low is None or summary.high is None:
-        return ShownCell(value, f"{title}: too few for an interval")
-    title += f", 95 % interval {summary.low:.3f} to {summary.high:.3f}"
+        return ShownCell(value, f"{title}: {no_interval(summary)}")
+    title += f", 95 % {interval_kind(summary)} {summary.low:.3f} to {summary.high:.3f}"
     mark = tone = said = ""
     if change is not None and change.mean is not None and cell.p is not None:
         bounds = "" if change.low is None or change.high is None else f" [{change.low:+.2f}, {change.high:+.2f}]"
@@ -580,6 +580,7 @@ class RunResults:
             first=measure_of(by).pretty_name,
             baseline=state.baseline,
             left_out=len(evaluation.measures) - len(measures),
+            intervals=interval_words(comparison),
             insights=insights(evaluation, comparison),
             spreads=[
                 (one.system, measure_of(one.measure).pretty_name, spread_text(one))

@@ -81,8 +81,9 @@ def test_the_interval_is_the_percentile_bootstrap_over_conversations() -> None:
 
 
 def test_intervals_without_a_spread() -> None:
-    exact = clustered_mean([1.0] * 6, "aabbcc")
+    exact = clustered_mean([1.0] * 6, "aabbcc", proportion=True)
     assert (exact.mean, exact.low, exact.high) == (1, pytest.approx(0.025 ** (1 / 3)), 1)
+    assert clustered_mean([1.0] * 6, "aabbcc").low is None  # the lowest of four marks is no proportion
     single = clustered_mean([1.0, 0.0], "aa")
     assert (single.mean, single.low, single.high) == (0.5, None, None)
     nothing = clustered_mean([None], "a")

@@ -23,7 +23,7 @@ def test_unscored_items_are_counted_and_not_zero() -> None:
         ([], Summary(0, 0, None, None, None)),
         ([None, None], Summary(0, 2, None, None, None)),
         ([0.5], Summary(1, 0, 0.5, None, None)),
-        ([0.5, 0.5, None], Summary(2, 1, 0.5, 0.5, 0.5)),
+        ([0.5, 0.5, None], Summary(2, 1, 0.5, None, None)),
     ],
 )
 def test_too_little_for_an_interval(values: list[float | None], expected: Summary) -> None:
@@ -32,8 +32,11 @@ def test_too_little_for_an_interval(values: list[float | None], expected: Summar
 
 def test_a_proportion_of_equal_values_has_an_exact_interval() -> None:
     """Known answers of Clopper and Pearson for 5 of 5 and 0 of 10."""
-    assert (summarise([1.0] * 5).low, summarise([1.0] * 5).high) == (pytest.approx(0.4782, abs=5e-5), 1.0)
-    assert (summarise([0.0] * 10).low, summarise([0.0] * 10).high) == (0.0, pytest.approx(0.3085, abs=5e-5))
+    for values, low, high in (([1.0] * 5, 0.4782, 1), ([0.0] * 10, 0, 0.3085)):
+        found = summarise(values, proportion=True)
+        assert (found.low, found.high, found.exact) == (*(pytest.approx(one, abs=5e-5) for one in (low, high)), True)
+        other = summarise(values)  # as MRR: nothing is known of values that were not seen
+        assert (other.mean, other.low, other.high, other.exact) == (found.mean, None, None, False)
     same = paired_difference([1.0] * 5, [1.0] * 5)
     assert (same.low, same.high) == (0, 0)  # no proportion: systems that never differ
 
@@ -46,7 +49,7 @@ def test_values_that_share_a_conversation_are_drawn_together() -> None:
     apart, together = summarise(values), summarise(values, clusters=clusters)
     assert together.mean == apart.mean
     assert together.high - together.low > 1.8 * (apart.high - apart.low)
-    assert summarise([1.0, 1.0, 1.0, None], clusters="aabc").low == pytest.approx(0.025**0.5)
+    assert summarise([1.0, 1.0, 1.0, None], proportion=True, clusters="aabc").low == pytest.approx(0.025**0.5)
     assert summarise([1.0, 0.0], clusters="aa").low is None
     others = [value - chance.gauss(0.02, 0.04) for value in values]
     assert permutation_test(values, others, clusters=clusters) > 0

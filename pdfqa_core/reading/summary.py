@@ -26,6 +26,7 @@ from pdfqa_core.reading.extractive import QuotedAnswer
 from pdfqa_core.reading.generative import write
 from pdfqa_core.reading.matching import Meaning, Quote, quotes, vectors_of
 from pdfqa_core.reading.prompts import DATA, INSUFFICIENT_CONTEXT, Prompt, passages, quoted
+from pdfqa_core.reading.tables import read_out
 from pdfqa_core.streaming import is_set
 from pdfqa_core.text import words
 from pdfqa_core.types import Answer, Done, Event, Hit, Progress, Support
@@ -146,7 +147,7 @@ class SummaryReader:
         room = self.llm.context_size - min(self.max_tokens, self.llm.context_size // 2)
         for count in range(len(hits), 0, -1):
             shown = hits[:count]
-            texts = [" ".join(hit.passage.text.split()) for hit in shown]
+            texts = [read_out(hit.passage.text) for hit in shown]
             prompt = [Message("user", SUMMARY.fill(passages=passages(texts), title=quoted(self.title)))]
             if self.llm.count_tokens(prompt) <= room:
                 break

@@ -105,6 +105,21 @@ def tables(text: str) -> list[Table]:
     return found
 
 
+def read_out(text: str) -> str:
+    """Return a text with each paragraph and each row of a table on a line of its own, rows read out.
+
+    Of rows without a header, such as a row that is quoted, the cells are told apart by semicolons.
+    """
+    found: list[str] = []
+    last = 0
+    for table in tables(text):
+        found += [text[last : table.head[0][0]], *(row.words for row in table.rows)]
+        last = table.rows[-1].end if table.rows else table.head[1][1]
+    lines = "\n\n".join([*found, text[last:]])
+    plain = _ROW.sub(lambda row: f"\n{'; '.join(filter(None, _cells(row[0])))}\n", lines)
+    return "\n".join(" ".join(one.split()) for one in re.split(r"\n\s*\n", plain) if one.strip())
+
+
 def _scale(above: str) -> str:
     """Return the one scale that the lines above a table name, exceptions aside; "" without one, or with several."""
     lines = "\n".join(above.split("\n")[-1 - ABOVE :])

@@ -168,8 +168,8 @@ def compared(before: Sequence[int], after: Sequence[int], k: int, seed: int = 0)
     }
     found = {}
     for name, (old, new) in values.items():
-        means = [summarise(one, proportion=name != "MRR", seed=seed) for one in (old, new)]
-        found[name] = Compared(*means, paired_difference(new, old, seed=seed))
+        first, second = (summarise(one, proportion=name != "MRR", seed=seed) for one in (old, new))
+        found[name] = Compared(first, second, paired_difference(new, old, seed=seed))
     return found
 
 

@@ -49,12 +49,15 @@ def read_item_html(
 ) -> str:
     """Return an item to read; `rated` are the labels that its passages have been given."""
     turn, filenames = one.turn, one.filenames
+    quotes = {citation.number: citation.quote for citation in reversed(turn.answer.citations)}
     cards = [
         (
             hit,
             place(hit, filenames),
             (rated or {}).get(hit.rank, ()),
-            passage_parts(hit.passage.text, turn.standalone_question, language=hit.passage.language),
+            passage_parts(
+                hit.passage.text, turn.standalone_question, quotes.get(hit.rank, ""), hit.passage.language, marked=False
+            ),
             PASSAGE_KEYS[hit.rank - 1 : hit.rank],
         )
         for hit in turn.answer.hits

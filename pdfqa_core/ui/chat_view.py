@@ -31,7 +31,7 @@ from pdfqa_core.reading.outcomes import (
     rated_text,
 )
 from pdfqa_core.reading.sureness import SURE
-from pdfqa_core.reading.tables import tables
+from pdfqa_core.reading.tables import read_out, tables
 from pdfqa_core.services import ConversationSummary
 from pdfqa_core.services.conversation_files import FORMS
 from pdfqa_core.types import Answer, Citation, Hit, Outcome, Support, Turn
@@ -154,7 +154,7 @@ def scores(hit: Hit) -> list[str]:
 
 
 def answer_parts(answer: Answer, names: Names) -> tuple[AnswerPart, ...]:
-    """Return the answer cut at the ends of its sentences, each piece with its markers and its badge.
+    """Return the answer cut at the ends of its sentences, each piece with its markers, each once, and its badge.
 
     Where nothing was found it is one piece, the words in its place; where lines alone are quoted there is none.
     """
@@ -164,8 +164,10 @@ def answer_parts(answer: Answer, names: Names) -> tuple[AnswerPart, ...]:
     marks: dict[int, list[Mark]] = {}
     for index, citation in enumerate(answer.citations):
         source = footnote(citation, answer, names).source()
-        mark = Mark(index, citation.number, citation.verified, places.get(citation.number, ""), citation.quote, source)
-        marks.setdefault(citation.end, []).append(mark)
+        quote, where = read_out(citation.quote), places.get(citation.number, "")
+        beside = marks.setdefault(citation.end, [])
+        if all(one.number != citation.number for one in beside):
+            beside.append(Mark(index, citation.number, citation.verified, where, quote, source))
     checked = {sentence.end: sentence for sentence in answer.sentences}
     badges = {sentence.end: BADGES[sentence.support] for sentence in marked_sentences(answer)}
     text = bulleted(answer.text)

@@ -24,7 +24,8 @@ from pdfqa_core.ui.components import Click, render
 #
 # Nothing else of Markdown is read: links, images and HTML in a document stay the characters that they are. A card
 # that is folded begins with the place that matters: the quoted sentence or row, else the one that holds most words
-# of the question; what stands before it is its `lead`, shown when the card is opened.
+# of the question; what stands before it is its `lead`, shown when the card is opened. Of a table it shows the header
+# with the quoted row, else with all rows that hold most words of the question.
 
 Marked = tuple[tuple[str, bool], ...]  # a text in runs, each with whether it is marked
 
@@ -35,7 +36,7 @@ _BAR = re.compile(r"(?<!\\)\|")
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """A row of a table; `best`: the one that a folded card shows; `quoted`: an answer cites it."""
+    """A row of a table; `best`: one that a folded card shows; `quoted`: an answer cites it."""
 
     cells: tuple[Marked, ...]
     best: bool = False
@@ -77,17 +78,23 @@ def marked_words(text: str, question: str, language: str = ENGLISH) -> Marked:
     return tuple(parts)
 
 
-def passage_parts(text: str, question: str, quote: str = "", language: str = ENGLISH) -> tuple[PassagePart, ...]:
-    """Return a passage's text with the question's words and the quote marked and its Markdown tables taken apart."""
+def passage_parts(
+    text: str, question: str, quote: str = "", language: str = ENGLISH, *, marked: bool = True
+) -> tuple[PassagePart, ...]:
+    """Return a passage's text with the question's words and the quote marked and its Markdown tables taken apart.
+
+    `marked` False: the quote says which row or sentence matters, and is not marked itself.
+    """
     blocks = list(_blocks(text))
     chosen, start, end = _place_in_text(blocks, question, quote, language)
     found: list[PassagePart] = []
+    quoted = bool(quote) and marked
     for number, (is_table, block) in enumerate(blocks):
         if is_table:
-            here = (start, end) if number == chosen else (0, 0)
-            found.append(_table(block, question, here, language, quoted=bool(quote)))
+            here = (start, end) if number == chosen and quote else (0, 0)
+            found.append(_table(block, question, here, language, quoted=quoted))
         elif number == chosen:
-            found += _words_around(block, start, end, question, language, quoted=bool(quote))
+            found += _words_around(block, start, end, question, language, quoted=quoted)
         else:
             found.append(PassagePart(marked_words(block, question, language)))
         if number < chosen:
@@ -158,8 +165,15 @@ def _table(block: str, question: str, part: tuple[int, int], language: str, quot
     header = rows[0].cells if has_header and rows else ()
     body = rows[1:] if header else rows
     if body and not any(row.best for row in body):
-        body[0] = replace(body[0], best=True)
+        wanted = set(compared_terms(question, language))
+        shared = [len(wanted.intersection(_compared(_plain(row), language))) for row in body]
+        best = [place for place, count in enumerate(shared) if count == max(shared)] if any(shared) else [0]
+        body = [replace(row, best=place in best) for place, row in enumerate(body)]
     return PassagePart(header=header, rows=tuple(body))
+
+
+def _plain(row: TableRow) -> str:
+    return " ".join(text for cell in row.cells for text, _ in cell)
 
 
 def _cells(line: str, question: str, language: str) -> tuple[Marked, ...]:

@@ -49,6 +49,17 @@ def test_the_model_writes_and_each_sentence_cites_its_passage(fake_llm, hits):
     assert 'the document "Oldham"' in prompt.content
 
 
+def test_the_model_reads_rows_of_tables_with_the_names_of_their_columns(fake_llm):
+    text = "Net sales\nin millions\n\n| | 52 Weeks | 26 Weeks |\n| --- | --- | --- |\n| Boats | $ 19 | $ 8 |\n\nEnd."
+    passages = [Passage(f"p{n}", (Span("d", n, 0, len(one)),), one) for n, one in enumerate((text, "| Oars | 3 |"), 1)]
+    fake_llm.enqueue(["Boats."])
+    list(SummaryReader(fake_llm, "Oldham").read("", [Hit(one, 1.0, n, "x") for n, one in enumerate(passages, 1)]))
+    (prompt,) = fake_llm.history[0]
+    assert "Net sales in millions\nBoats: 52 Weeks: $ 19 million; 26 Weeks: $ 8 million\nEnd." in prompt.content
+    assert "Oars; 3" in prompt.content
+    assert "|" not in prompt.content
+
+
 def test_what_no_passage_says_gives_way_to_sentences_of_the_document(fake_llm, hits):
     fake_llm.enqueue(["Penguins build igloos out of marzipan every leap year."])
     answer = done(list(SummaryReader(fake_llm, "Oldham", count=2).read("", hits)))

@@ -8,13 +8,14 @@ from dataclasses import replace
 import gradio as gr
 import pytest
 
-from pdfqa_core.services import LOCAL_OWNER, Services
+from pdfqa_core.services import LOCAL_OWNER, Services, StudyTurn
 from pdfqa_core.storage import Store
-from pdfqa_core.types import Thumb
+from pdfqa_core.types import Citation, Thumb
 from pdfqa_core.ui import chat
 from pdfqa_core.ui.annotate import Handlers
 from pdfqa_core.ui.annotate_rating import Parts, Work
 from pdfqa_core.ui.annotate_setup import Asked, ImportHandlers
+from pdfqa_core.ui.annotate_view import read_item_html
 from pdfqa_core.ui.components import Click
 from pdfqa_core.ui.session import ChatState, Session
 from tests.services.helpers import BM25
@@ -49,6 +50,18 @@ def handlers(services):
     with gr.Blocks():
         parts = Parts(gr.State())
     return Handlers(services, parts)
+
+
+def test_the_row_that_an_answer_was_taken_from_is_seen_while_its_passage_is_judged():
+    table = "| Plan | Price of heat |\n| --- | --- |\n| Price per month | 1 |\n| Standard | 2 |"
+    asked = turn("t1", *[table] * 4, question="What is the price of heat?")
+    span = asked.answer.hits[1].passage.spans[0]
+    cited = Citation(2, "p2", span, "| Standard | 2 |", True, 0, 6)
+    one = StudyTurn(replace(asked, answer=replace(asked.answer, citations=(cited,))), "talk", "Heat pump", {})
+    html = read_item_html(one, 0)
+    first, second, *_ = (re.findall(r'<tr class="best ">(.*?)</tr>', card) for card in html.split('data-row="')[1:])
+    assert ["<td>Standard</td><td>2</td>"] == second != first
+    assert "quoted" not in html  # nor is it marked: what the program took is not to lead who judges
 
 
 def test_a_late_answer_leaves_the_name_that_is_being_typed(handlers, study):

@@ -185,8 +185,17 @@ def test_a_folded_table_shows_the_row_that_matters():
     assert (lead.lead, [row.best for row in piece.rows]) == (True, [False, True, False])
     _, cited = passage_parts(table, "What does Standard cost?", "| Plus | 3 |")
     assert [(row.best, row.quoted) for row in cited.rows] == [(False, False), (False, False), (True, True)]
+    _, twins = passage_parts(f"Standard, Plus and what they cost.\n\n{table[9:]}\n| Standard | 4 |", "Standard cost?")
+    assert [row.best for row in twins.rows] == [False, True, False, True]  # which one answers is not known
     (first,) = passage_parts("| Basic | 1 |\n| Plus | 3 |", "nothing of it")
     assert [row.best for row in first.rows] == [True, False]
+
+
+def test_a_marker_stands_once_behind_a_sentence_and_says_a_row_in_words():
+    passage = Passage("p", (Span("d", 3, 0, 9),), "| Europe | $ 19 |")
+    cited = [Citation(1, "p", Span("d", 3, 0, 9), quote, True, 0, 6) for quote in ("| Europe | $ 19 |", "of it")]
+    (part,) = answer_parts(Answer("It is.", tuple(cited), (Hit(passage, 1.0, 1, "bm25"),)), NAMES)
+    assert [(mark.number, mark.quote) for mark in part.marks] == [(1, "Europe; $ 19")]
 
 
 TABLE = "Net sales, in millions\n\n| | Q3 <b> | Q2 |\n| --- | --- | --- |\n| Europe | $ 19 | $ 18 |"

@@ -23,7 +23,9 @@ from pdfqa_core.shipped import SHIPPED, installed
 # ----------------------------------------------------------------------------------------------------
 # How settings stand on the page: what the form of a recipe and the help of the command line are built from.
 
-ANSWERING, EVIDENCE, WORDS, MODELS, MORE = GROUPS = ("Answering", "Evidence shown", "Words", "Models", "More")
+TEXT, ANSWERING, EVIDENCE, WORDS, MODELS, MORE = GROUPS = (
+    "Text", "Answering", "Evidence shown", "Words", "Models", "Fine points",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +111,11 @@ class ChunkingSettings(SettingsGroup):
     )  # fmt: skip
     headings: bool = setting(
         True, "Index passages with the document's title and the nearest heading.",
-        Looks("Index with title and heading", "Helps when documents resemble each other", order=1),
+        Looks("Index with title and heading", "Helps when documents resemble each other", TEXT, 1),
     )  # fmt: skip
     read_by: str = setting(
         "", "Extractor whose reading of the documents is used; empty: the one that counts for each.",
-        Looks("Text", order=-1, of="extractor", also=("", "as read", "as each document was read")),
+        Looks("Text", group=TEXT, of="extractor", also=("", "as read", "as each document was read")),
     )  # fmt: skip
 
     @model_validator(mode="after")
@@ -372,6 +374,9 @@ class ServerSettings(SettingsGroup):
     visitor_seconds: int = Field(1200, ge=10, description="Seconds of reading that one visitor has in an hour.")
     total_mb: int = Field(2000, ge=1, description="Most MB of PDFs of all visitors of a demo together.")
     per_minute: int = Field(1200, ge=1, description="Most requests in a minute from one address to a demo.")
+    mode: Literal["research", "simple"] = Field(
+        "research", description="What browsers that chose nothing show; simple: Documents, Chat and Models alone."
+    )
     mcp: bool = Field(False, description="Offer search, ask, read page and list documents to assistants (MCP).")
     proxied: bool = Field(False, description="Behind a proxy, which names the asking address in X-Forwarded-For.")
     proxies: str = Field(
@@ -481,8 +486,8 @@ def read_choices(workspace: Path) -> dict[str, Any]:
 def read_settings(workspace: Path, environ: Mapping[str, str] | None = None) -> Settings:
     """Return the settings of a workspace: its `pdfqa.toml`, what was chosen on the Models tab, then the environment.
 
-    Environment: PDFQA_LLM_URL, PDFQA_MODEL, PDFQA_DEMO, GRADIO_SERVER_NAME, GRADIO_SERVER_PORT, PORT, PDFQA_HOSTS, and
-    SPACE_ID and SPACE_HOST (set on Hugging Face Spaces: demo mode, all interfaces, behind a proxy).
+    Environment: PDFQA_LLM_URL, PDFQA_MODEL, PDFQA_MODE, PDFQA_DEMO, GRADIO_SERVER_NAME, GRADIO_SERVER_PORT, PORT,
+    PDFQA_HOSTS, and SPACE_ID and SPACE_HOST (on Hugging Face Spaces: demo mode, all interfaces, behind a proxy).
     """
     environ = os.environ if environ is None else environ
     data = _toml(workspace / "pdfqa.toml")
@@ -521,6 +526,8 @@ def _named(environ: Mapping[str, str]) -> Iterator[tuple[str, str, object]]:
         yield "server", "hosts", ",".join(names)
     if environ.get("PDFQA_DEMO"):
         yield "server", "demo", environ["PDFQA_DEMO"].lower() not in ("0", "false", "no", "off")
+    if environ.get("PDFQA_MODE"):
+        yield "server", "mode", environ["PDFQA_MODE"].lower()
     if environ.get("PDFQA_MODEL"):
         yield "llm", "model", environ["PDFQA_MODEL"]
     if environ.get("PDFQA_LLM_URL"):

@@ -97,12 +97,12 @@ OTHER = {  # another valid value for every setting
     },
     "reading": {
         "reader": "extractive", "passages": 7, "refusal": "model", "confidence_threshold": 0.7, "sure_threshold": 0.7,
-        "citation_threshold": 0.7, "partly_threshold": 0.7, "check_meaning": False, "prompt_tokens": 77,
+        "citation_threshold": 0.7, "partly_threshold": 0.7, "check_meaning": False, "prompt_tokens": 77, "plain": True,
         "instruction": "x",
     },
     "conversation": {"rewriter": "none", "turns": 7},
     "server": {
-        "host": "0.0.0.0", "hosts": "docs.example.org", "port": 7, "demo": True, "visitor_mb": 7, "visitor_hours": 7,
+        "host": "0.0.0.0", "hosts": "docs.example.org", "port": 7, "demo": True, "visitor_mb": 7, "visitor_hours": 7, "mode": "simple",
         "visitor_pages": 7, "visitor_seconds": 77, "total_mb": 7, "per_minute": 7, "proxied": True,
         "proxies": "10.0.0.7", "user_header": "X-Forwarded-User", "mcp": True,
     },

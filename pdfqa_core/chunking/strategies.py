@@ -67,7 +67,7 @@ class _Group:
         return _Group(self.first, other.last, self.body + other.body, self.total + other.total)
 
 
-@chunkers.register("paragraphs", "each paragraph of the page is a passage")
+@chunkers.register("paragraphs", "each paragraph, as the page has it")
 @dataclass(frozen=True, kw_only=True)
 class Paragraphs(Chunking):
     """One passage per block of text; of uneven length, as documents are.
@@ -203,7 +203,7 @@ class Snippets(Chunking):
 # Sliding windows: passages of one size whose beginnings lie `step` apart, so that neighbours overlap.
 
 
-@chunkers.register("windows", "a window that slides over the text, so that neighbours overlap")
+@chunkers.register("windows", "a sliding window, so that neighbours overlap")
 @dataclass(frozen=True, kw_only=True)
 class Windows(Chunking):
     """Windows of `size` that move on by `step`; n words make 1 + ceil((n - size) / step) of them, 1 if n <= size.

@@ -119,7 +119,7 @@ class SemanticRetriever(IndexRetriever):
         self._semantic.prepare(on_progress, stop)
 
 
-@retrievers.register("dense", "compares meanings with an encoder")
+@retrievers.register("dense", "compares meanings, by an encoder")
 @dataclass(frozen=True, eq=False)
 class Dense(SemanticRetriever):
     """Cosine similarity of sentence embeddings. Source: Reimers and Gurevych 2019, "Sentence-BERT"."""

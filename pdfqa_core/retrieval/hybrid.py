@@ -66,7 +66,7 @@ class BothLists(LexicalRetriever, SemanticRetriever):
 # Convex combination of the normalised lexical and semantic scores.
 
 
-@retrievers.register("convex", "adds the scores for words and meaning, on one scale")
+@retrievers.register("convex", "adds both scores, for words and meaning, on one scale")
 @dataclass(frozen=True, eq=False)
 class ConvexCombination(BothLists):
     """score(p) = weight · norm(cos) + (1 - weight) · norm(BM25) over the union of the `candidates` best of each list.
@@ -101,7 +101,7 @@ def _normalised(scores: Floats, least: float) -> Floats:
 # Reciprocal rank fusion of the lexical and the semantic ranking.
 
 
-@retrievers.register("rrf", "adds up the ranks by words and by meaning")
+@retrievers.register("rrf", "adds up both ranks, by words and by meaning")
 @dataclass(frozen=True, eq=False)
 class ReciprocalRankFusion(BothLists):
     """score(p) = Σ over both lists of 1 / (rrf_k + rank of p), for the `candidates` best of each list.
@@ -131,7 +131,7 @@ class ReciprocalRankFusion(BothLists):
 # The LaPraDoR product: semantic similarity times BM25.
 
 
-@retrievers.register("hybrid", "multiplies the scores for words and meaning")
+@retrievers.register("hybrid", "multiplies both scores, for words and meaning")
 @dataclass(frozen=True, eq=False)
 class Hybrid(BothLists):
     """score(q, p) = max(cos(q, p), 0) · BM25(q, p) over the union of the `candidates` best of each list.

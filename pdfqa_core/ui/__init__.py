@@ -366,7 +366,7 @@ def _guards(
         guards.append(Middleware(SignedIn, people=people, tries=services.people.tries, header=server.user_header))
     if sign_in is not None:
         guards.append(Middleware(Closed, sign_in=sign_in, page=page))
-    guards += [Middleware(QuickPage), Middleware(theme.FirstPaint)]
+    guards += [Middleware(QuickPage), Middleware(theme.FirstPaint, mode=server.mode)]
     return guards
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args, get_origin
 
@@ -147,8 +148,13 @@ def _options(place: Place) -> list[tuple[str, str]]:
     look, annotation = FIELDS[place], _annotation(place)
     if look.of:
         also = [(look.also[1], look.also[0])] if look.also else []
-        return also + [(name, name) for name in recipes.names(look.of, look.without)]
+        return also + [(_named(look, name), name) for name in recipes.names(look.of, look.without)]
     return [(value, value) for value in get_args(annotation)] if get_origin(annotation) is Literal else []
+
+
+def _named(look: Looks, name: str) -> str:
+    """Return a strategy as a choice: what it does in plain words, then its name; in a list that folds its name."""
+    return name if look.dropdown else f"{re.split('[,;(]', recipes.REGISTRIES[look.of].words(name))[0]} · {name}"
 
 
 def _note(place: Place, settings: Settings) -> str:
@@ -189,17 +195,20 @@ def build_form(settings: Settings, *, models: bool, known: Known = no_models) ->
     def in_view(places: tuple[Place, ...]) -> bool:
         return any(seen[place] for place in places)
 
-    for group in ("", *GROUPS):
-        rows = _rows(group)
-        every = tuple(place for row in rows for place in row)
-        fold = boxed(gr.Accordion(group, open=False, visible=in_view(every)), every) if group else nullcontext()
-        with fold:
-            for row in rows:
-                with boxed(gr.Row(visible=in_view(row)), row) if len(row) > 1 else nullcontext():
-                    for place in row:
-                        fields[place] = _widget(place, settings, _choices(place, listed), visible=seen[place])
-                if row[-1] == JUDGED[1]:
-                    curve = live_html(refusal_curve(settings), elem_id="refusal-curve")
+    with ExitStack() as more:
+        for group in ("", *GROUPS):
+            if group == GROUPS[0]:
+                more.enter_context(gr.Accordion("More", open=False, elem_id="recipe-more"))
+            rows = _rows(group)
+            every = tuple(place for row in rows for place in row)
+            fold = boxed(gr.Accordion(group, open=False, visible=in_view(every)), every) if group else nullcontext()
+            with fold:
+                for row in rows:
+                    with boxed(gr.Row(visible=in_view(row)), row) if len(row) > 1 else nullcontext():
+                        for place in row:
+                            fields[place] = _widget(place, settings, _choices(place, listed), visible=seen[place])
+                    if row[-1] == JUDGED[1]:
+                        curve = live_html(refusal_curve(settings), elem_id="refusal-curve")
     return Form({place: fields[place] for place in FIELDS}, tuple(boxes), curve, models, known)
 
 

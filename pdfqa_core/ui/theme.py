@@ -190,15 +190,18 @@ def _asset(name: str) -> str:
 
 
 class FirstPaint:
-    """Middleware that puts a script at the top of the page: light or dark is decided before anything is drawn.
+    """Middleware that puts a script at the top of the page: colours and tabs are chosen before anything is drawn.
+
+    `mode` is the one of browsers that chose nothing, "research" or "simple".
 
     What Gradio is given as `head` it adds only when its own scripts run, after the first picture of the page. What
     stands in the address is for the page itself, and does not reach Gradio, for which `page` names another one.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, mode: str) -> None:
         self._app = app
-        self._head = f"<head>{NO_LINKS}<script>{_asset('scheme.js')}</script>".encode()
+        script = f'<script data-mode="{mode}">{_asset("scheme.js")}</script>'
+        self._head = f"<head>{NO_LINKS}{script}".encode()
         colours = _asset("app.css").partition("html, body")[0]
         self._colours = f"<style>{colours}</style>".encode()  # of Gradio's page to sign in, which has none of our style
 

@@ -160,3 +160,16 @@ def test_the_chosen_colours_stay_over_a_reload_and_no_others_flash(browser: Brow
         page.emulate_media(color_scheme="light")
         page.emulate_media(color_scheme="dark")
         assert not page.evaluate(DARK)  # a change of the system changes no choice
+
+
+@pytest.mark.browser
+def test_who_only_asks_sees_three_tabs(browser: Browser, asked: Prepared):
+    with open_page(browser, f"{asked.url}/?mode=simple") as page:
+        expect(page.get_by_role("tab")).to_have_text(["Documents", "Chat", "Models"])
+        page.get_by_role("radio", name="research").click()
+        expect(page.get_by_role("tab")).to_have_count(7)
+        open_tab(page, "Annotate")
+        page.get_by_role("radio", name="simple").click()
+        expect(page.get_by_role("tab", selected=True)).to_have_text("Chat")  # what is not shown is not open
+        page.reload()
+        expect(page.get_by_role("tab")).to_have_count(3)

@@ -33,6 +33,7 @@ def test_pages_limit_the_search_a_hit_opens_its_page_and_the_curve_follows_the_s
             pages.fill("six")
             pages.press("Enter")
             expect(page.locator("#retrieval-hits")).to_contain_text("'six' is no range of pages")
+            open_fold(page, "More")
             open_fold(page, "Answering")
             columns, curve = page.locator("#retrieval-columns"), page.locator("#refusal-curve")
             curves = refusal_curves("combined")

@@ -1,4 +1,5 @@
-// Light or dark, before anything is drawn: the address (?__theme=), else what was chosen, else as the system.
+// Before anything is drawn: light or dark by the address (?__theme=), else what was chosen, else as the system; which
+// tabs there are by the address (?mode=), else what was chosen, else as the server is set.
 (() => {
   const GROUND = { light: "#f5f5f2", dark: "#14171a" }; // --pq-ground of app.css, which comes later
   const asked = () => new URL(location.href).searchParams.get("__theme");
@@ -39,5 +40,31 @@
     history.replaceState(history.state, "", address);
     apply();
   });
-  window.pdfqaScheme = apply;
+
+  const given = document.currentScript.dataset.mode;
+  const mode = (name) => (name === "simple" || name === "research" ? name : null);
+  let now = mode(new URL(location.href).searchParams.get("mode"));
+  try { now ||= mode(localStorage.getItem("pdfqa-mode")); } catch { /* private window */ }
+  now ||= given;
+  function showMode() {
+    document.documentElement.dataset.mode = now;
+    document.querySelectorAll("button[data-mode]").forEach((button) => {
+      button.setAttribute("aria-checked", String(button.dataset.mode === now));
+      button.classList.toggle("on", button.dataset.mode === now);
+    });
+    const open = document.querySelector("#pq-tabs > .tab-wrapper button.selected");
+    if (open && getComputedStyle(open).display === "none") document.querySelector("button[data-tab-id=chat]").click();
+  }
+  showMode();
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("button[data-mode]");
+    if (!button) return;
+    now = button.dataset.mode;
+    try { localStorage.setItem("pdfqa-mode", now); } catch { /* private window */ }
+    const address = new URL(location.href);
+    address.searchParams.delete("mode"); // the hand outranks the link
+    history.replaceState(history.state, "", address);
+    showMode();
+  });
+  window.pdfqaScheme = () => { apply(); showMode(); };
 })();

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.ingest import short_name
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.services.collections import PDFS, FolderFiles, LeftOut, files_of
-from pdfqa_core.types import Document, Progress
+from pdfqa_core.types import Document, DocumentState, Progress
 
 MOST_LISTED = 20  # files that were left out and are named one by one
 
@@ -39,6 +39,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     command.add_argument(
         "--collection", default="", metavar="NAME", help="put the documents into this collection, made if there is none"
     )
+    command.add_argument("--attached", action="store_true", help="read the PDFs that are attached to them, too")
     add_password(command)
     add_common(command)
     add_settings(command, "extraction", "chunking", "retrieval")
@@ -125,12 +126,24 @@ def _summary(rows: Sequence[dict[str, Any]], left_out: Sequence[LeftOut], collec
     return "\n".join(lines)
 
 
+def _read(services: Services, arguments: argparse.Namespace, files: Sequence[Path]) -> Iterator[Progress | Document]:
+    """Yield what ingesting the files yields, and then, where that is asked for, the PDFs attached to them."""
+    password, read = password_of(arguments), list[Document]()
+    for event in services.documents.ingest(LOCAL_OWNER, files, password=password):
+        yield event
+        if isinstance(event, Document) and (event.state.usable or event.state is DocumentState.NO_TEXT):
+            read.append(event)
+    for document in read if arguments.attached else ():
+        with services.documents.attached(LOCAL_OWNER, document.id) as found:
+            yield from services.documents.ingest(LOCAL_OWNER, found, password=password)
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Ingest the files; exit status 1 if one of them ended in a state that cannot be searched."""
-    files, password = _files(arguments), password_of(arguments)
+    files = _files(arguments)
     with Services.open(workspace_of(arguments), settings_of(arguments)) as services:
         rows = []
-        for event in services.documents.ingest(LOCAL_OWNER, files.chosen, password=password):
+        for event in _read(services, arguments, files.chosen):
             if isinstance(event, Progress):
                 terminal.show(event)
                 continue

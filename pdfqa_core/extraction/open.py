@@ -10,7 +10,7 @@ from typing import Any
 from pdfqa_core.errors import DocumentError
 from pdfqa_core.types import DocumentState
 
-_HEADER_WITHIN = 1024  # bytes; PDF 32000-1, annex H, note 13
+HEADER_WITHIN = 1024  # bytes; PDF 32000-1, annex H, note 13
 
 
 def check_file(path: Path, name: str, max_bytes: int) -> None:
@@ -18,7 +18,7 @@ def check_file(path: Path, name: str, max_bytes: int) -> None:
     try:
         size = path.stat().st_size
         with path.open("rb") as file:
-            start = file.read(_HEADER_WITHIN)
+            start = file.read(HEADER_WITHIN)
     except OSError as error:
         raise DocumentError(
             DocumentState.BROKEN, f"{name} cannot be opened ({error.strerror}).", "Add the file again."

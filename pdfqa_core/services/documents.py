@@ -20,7 +20,7 @@ from pdfqa_core import ingest as ingestion
 from pdfqa_core import languages
 from pdfqa_core.cluster import Cluster
 from pdfqa_core.errors import DocumentError, PdfQAError, StoppedError, StorageError, UsageError
-from pdfqa_core.extraction.process.properties import FileProperties, read_properties
+from pdfqa_core.extraction.process.properties import FileProperties, read_properties, take_attached
 from pdfqa_core.extraction.process.worker import ReadResult, Slots
 from pdfqa_core.ingest import Source
 from pdfqa_core.interfaces import StopSignal
@@ -38,7 +38,7 @@ from pdfqa_core.storage.document_copies import copied
 from pdfqa_core.storage.documents import Documents
 from pdfqa_core.terms import composed
 from pdfqa_core.types import Document, DocumentState, Page, Progress
-from pdfqa_core.whole_files import file_sha256
+from pdfqa_core.whole_files import file_sha256, temporary_folder
 
 # ----------------------------------------------------------------------------------------------------
 # How much visitors of a demo may keep and have read: megabytes, pages and seconds, for each and for all together.
@@ -392,6 +392,21 @@ class DocumentService:
         """Return what a document's file says of itself. Raises DocumentError where it cannot be opened (a password)."""
         pdf = self.original(owner, document_id)
         return read_properties(pdf.path, filename=pdf.filename, password=self.passwords.get(owner, document_id))
+
+    @contextmanager
+    def attached(self, owner: str, document_id: str) -> Iterator[tuple[ingestion.Source, ...]]:
+        """Give the PDFs that are attached to a document, to be ingested; they are there as long as the context is.
+
+        As many megabytes are taken as one PDF may have; it waits for a place as reading does. Raises DocumentError
+        where the document cannot be opened, or a visitor of a demo has no time left.
+        """
+        pdf = self.original(owner, document_id)
+        most, password = self.extraction.max_file_mb * 1_000_000, self.passwords.get(owner, document_id)
+        with temporary_folder() as folder:
+            self.room.allowed(owner, document_id, self.extraction)
+            with self.slots.take(owner=owner), self.room.reading(owner):
+                found = take_attached(pdf.path, folder, filename=pdf.filename, password=password, most=most)
+            yield tuple(ingestion.Source(path, name) for path, name in found)
 
     # ------------------------------------------------------------ readings
 

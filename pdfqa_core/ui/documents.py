@@ -11,6 +11,7 @@ from typing import Any
 import gradio as gr
 
 from pdfqa_core.errors import PdfQAError, UsageError
+from pdfqa_core.extraction.beside import PDFS_ATTACHED
 from pdfqa_core.extraction.visual import LOW_CONFIDENCE
 from pdfqa_core.ingest import Source
 from pdfqa_core.services import Batch, Notice, Preparing, Reading, Services, recipes
@@ -83,7 +84,8 @@ _TONES = {
 class DocumentRow:
     """A line of the table; `urgent`: OCR would find text that is missing.
 
-    `collections` are the names of those it is in, `newer` says what it looks like a newer version of.
+    `collections` are the names of those it is in, `newer` says what it looks like a newer version of. `attached`: there
+    are PDFs attached to it, which is looked up for the open document.
     """
 
     document: Document
@@ -98,6 +100,7 @@ class DocumentRow:
     urgent: bool
     collections: Sequence[str] = ()
     newer: Notice | None = None
+    attached: bool = False
 
     @property
     def asked(self) -> str:
@@ -210,7 +213,8 @@ class Handlers:
                 continue
             reading, passages = readings.get((one.id, one.extractor)), counts.get(one.id, 0)
             row = self._row(one, reading, passages, states.get(one.id))
-            rows.append(replace(row, collections=names.get(one.id, ()), newer=newer.get(one.id)))
+            attached = one.id == chosen and self._has_attached(one)
+            rows.append(replace(row, collections=names.get(one.id, ()), newer=newer.get(one.id), attached=attached))
         has_sample = documents.has_sample(session.owner)
         return render(
             "documents",
@@ -221,6 +225,20 @@ class Handlers:
             others=len(known) - len(rows),
             hint=encoder_hint(self.services, session),
         )
+
+    def _has_attached(self, document: Document) -> bool:
+        """Whether the first page says that PDFs are attached."""
+        if not document.state.usable:
+            return False
+        first = self.services.documents.kept.page(document.owner, document.id, document.extractor, 1)
+        return any(PDFS_ATTACHED in warning for warning in first.warnings)
+
+    def _add_attached(self, document_id: str, session: Session) -> Iterator[tuple[Any, ...]]:
+        """Read the PDFs that are attached to a document."""
+        with self.services.documents.attached(session.owner, document_id) as files:
+            if not files:
+                raise PdfQAError("No PDF is attached that could be added.", "Save what is attached in a PDF viewer.")
+            yield from self._ingest(files, session, keep=True)
 
     @staticmethod
     def _row(document: Document, reading: Reading | None, passages: int, preparing: Preparing | None) -> DocumentRow:
@@ -373,15 +391,12 @@ class Handlers:
         self.services.documents.jobs.stop(session.owner)
 
     def table_clicked(self, chosen: str, session: Session, event: gr.EventData) -> Iterator[tuple[Any, ...]]:
-        """Open or remove a document, or add the sample."""
+        """Open or remove a document, add what is attached to one, or add the sample."""
         data, before = clicked(event), chosen
+        if (reading := self._reading(data, session)) is not None:
+            yield from reading
+            return
         match data.get("action"):
-            case "sample":
-                yield from self._ingest([sample_pdf()], session)
-                return
-            case "ocr":
-                yield from self._with_ocr(data["document"], session)
-                return
             case "remove":
                 gone = data.get("documents", "").split() or [data["document"]]
                 for one in gone:
@@ -414,6 +429,17 @@ class Handlers:
         ):  # how far that is stays in sight
             said, stop = said or gr.skip(), gr.skip()
         yield said, stop, table, page, group, chosen, gr.skip(), typed
+
+    def _reading(self, data: Click, session: Session) -> Iterator[tuple[Any, ...]] | None:
+        """Return what reads the PDFs that a click asks for; None where it asks for something else."""
+        match data.get("action"):
+            case "sample":
+                return self._ingest([sample_pdf()], session)
+            case "ocr":
+                return self._with_ocr(data["document"], session)
+            case "attached":
+                return self._add_attached(data["document"], session)
+        return None
 
     def tick(self, session: Session, chosen: str, before: Told) -> tuple[Any, ...]:
         """Show how far reading is, also where it was begun by a page that was closed; look often only while it goes on.

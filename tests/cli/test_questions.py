@@ -18,6 +18,7 @@ from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.storage import Store
 from pdfqa_core.streaming import is_set
 from tests.conftest import FakeLLM
+from tests.extraction.hostile import one_page, with_attached
 from tests.serving_fakes import PDF, QUESTIONS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,6 +49,17 @@ def test_ingest(empty, run, make_pdf):
     again = run("ingest", letter, *BM25)
     assert again.status == 0
     assert again.out == "letter.pdf: ready, 1 pages, 1 passages  letter.pdf is already there.\n"
+
+
+def test_ingest_reads_attached_pdfs_where_that_is_asked_for(empty, run, tmp_path):
+    inner = one_page("BT /F 12 Tf 72 700 Td (The quarry sells granite.) Tj ET")
+    files = ("annex.pdf", inner), ("prices.csv", b"a,b")
+    portfolio = tmp_path / "portfolio.pdf"
+    portfolio.write_bytes(with_attached("BT /F 12 Tf 72 700 Td (See the annex.) Tj ET", *files))
+    for more, names in ((), ["portfolio.pdf"]), (("--attached",), ["portfolio.pdf", "annex.pdf"]):
+        done = run("ingest", portfolio, *more, *BM25, "--json")
+        assert (done.status, [row["filename"] for row in done.data["documents"]]) == (0, names)
+    assert run("search", "granite", *BM25, "--json").data["hits"][0]["filename"] == "annex.pdf"
 
 
 # ------------------------------------------------------------------ search

@@ -60,6 +60,26 @@ def with_meanings(content: str, meant: Mapping[str, str]) -> bytes:
     )
 
 
+def with_attached(content: str, *files: tuple[str, bytes], packed: bool = False) -> bytes:
+    """Return a PDF of one page to which files are attached, by name and content; `packed`: deflated already."""
+    numbers = [(5 + 2 * n, 6 + 2 * n) for n in range(len(files))]
+    names = " ".join(f"({name}) {spec} 0 R" for (name, _), (spec, _) in zip(files, numbers, strict=True))
+    objects = []
+    for (name, data), (_, held) in zip(files, numbers, strict=True):
+        deflated = (data if packed else zlib.compress(data)).hex() + ">"
+        objects.append(f"<< /Type /Filespec /F ({name}) /UF ({name}) /EF << /F {held} 0 R >> >>")
+        kind = f"<< /Type /EmbeddedFile /Filter [/ASCIIHexDecode /FlateDecode] /Length {len(deflated)} >>"
+        objects.append(f"{kind}\nstream\n{deflated}\nendstream")
+    return pdf(
+        f"<< /Type /Catalog /Pages 2 0 R /Names << /EmbeddedFiles << /Names [{names}] >> >> >>",
+        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R "
+        f"/Resources << /Font << /F {FONT} >> >> >>",
+        stream(content),
+        *objects,
+    )
+
+
 def million_pages() -> bytes:
     return pdf(CATALOG, "<< /Type /Pages /Kids [3 0 R] /Count 1000000 >>", "<< /Type /Page /Parent 2 0 R >>")
 

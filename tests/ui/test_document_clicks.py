@@ -9,11 +9,12 @@ from typing import Any
 import gradio as gr
 import pytest
 
-from pdfqa_core.errors import StorageError
+from pdfqa_core.errors import PdfQAError, StorageError
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.ui import documents, overview
 from pdfqa_core.ui.documents import Handlers
 from pdfqa_core.ui.session import Session
+from tests.extraction.hostile import with_attached
 from tests.services.helpers import BM25
 from tests.serving_fakes import PDF, FakeModels
 from tests.ui.test_states import pdf
@@ -46,6 +47,20 @@ def test_the_open_page_stays_when_another_document_is_removed(services: Services
     shown = click(services, heat, action="remove", document=heat)
     assert shown[CHOSEN] == ""
     assert "Choose a document" in shown[PAGE]
+
+
+def test_attached_pdfs_are_added_from_the_open_document(services: Services, tmp_path: Path) -> None:
+    path = tmp_path / "portfolio.pdf"
+    path.write_bytes(with_attached("BT /F 12 Tf 72 700 Td (See the files) Tj ET", ("annex.pdf", pdf(title="Annex"))))
+    *_, cover = services.documents.ingest(LOCAL_OWNER, [path])
+    known = {one.filename: one.id for one in services.documents.kept.list(LOCAL_OWNER)}
+    for name, offered in (("tern.pdf", False), ("portfolio.pdf", True)):
+        assert ("add them" in click(services, "", action="open", document=known[name])[TABLE]) is offered
+    shown = click(services, cover.id, action="attached", document=cover.id)
+    assert "Annex" in shown[TABLE]
+    assert services.documents.kept.get(LOCAL_OWNER, shown[CHOSEN]).filename == "annex.pdf"
+    with pytest.raises(PdfQAError, match="No PDF is attached"):
+        click(services, "", action="attached", document=known["tern.pdf"])
 
 
 def test_files_of_the_index_that_could_not_be_deleted_are_told_once(

@@ -1,4 +1,7 @@
-"""What a PDF says of itself: document properties, bookmarks and the text of its first page, read in a child process."""
+"""What a PDF says of itself, and the PDFs attached to it, read in a child process.
+
+It says of itself its document properties, bookmarks and the text of its first page.
+"""
 
 from __future__ import annotations
 
@@ -39,24 +42,46 @@ def read_properties(
 ) -> FileProperties:
     """Return what a PDF, called `filename`, says of itself. Raises a DocumentError with the state it ends in."""
     name = filename or path.name
+    found = _asked(path, name, password, seconds)
+    try:
+        title, author, created, first_page = (
+            str(found[field])[:LONGEST] for field in ("title", "author", "created", "first_page")
+        )
+        return FileProperties(title, author, created, first_page, _outline(found["outline"]))
+    except (ValueError, KeyError, TypeError) as error:
+        raise _damaged(name) from error
+
+
+def take_attached(
+    path: Path, folder: Path, *, filename: str = "", password: str | None = None, most: int, seconds: float = 60
+) -> list[tuple[Path, str]]:
+    """Write the PDFs attached to a PDF into a folder; return where each lies, and its name, which may be anything.
+
+    Together they have at most `most` bytes; what is more is left out. Raises a DocumentError with the state that the
+    PDF ends in.
+    """
+    name = filename or path.name
+    names = _asked(path, name, password, seconds, folder=str(folder), most=most).get("names", [])
+    return [(folder / f"{number}.pdf", str(one)) for number, one in enumerate(names)]
+
+
+def _asked(path: Path, name: str, password: str | None, seconds: float, **more: Any) -> dict[str, Any]:
+    """Return what a child process answers. Raises a DocumentError."""
     check_file(path, name, sys.maxsize)
     child = Child("pdfqa_core.extraction.process.properties_child", RENDER_MB)
     try:
-        child.send(path=str(path.resolve()), filename=name, password=password, seconds=int(seconds) + 1)
+        child.send(path=str(path.resolve()), filename=name, password=password, seconds=int(seconds) + 1, **more)
         frame = child.receive(seconds)
         if frame is None:
             raise _damaged(name)
         found = frame.json()
         if "what" in found:
             raise frame.error()
-        title, author, created, first_page = (
-            str(found[field])[:LONGEST] for field in ("title", "author", "created", "first_page")
-        )
-        return FileProperties(title, author, created, first_page, _outline(found["outline"]))
+        return found
     except queue.Empty as error:
         what = f"{name} could not be opened within {seconds:g} seconds."
         raise DocumentError(DocumentState.TOO_SLOW, what, "Print it to a new PDF in a PDF viewer.") from error
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError) as error:
         raise _damaged(name) from error
     finally:
         child.end()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,9 +9,10 @@ from typing import Any
 import pytest
 
 from pdfqa_core.errors import DocumentError
+from pdfqa_core.extraction.beside import PDFS_ATTACHED
 from pdfqa_core.types import READABLE, BlockKind, DocumentState
 from tests.extraction.conftest import at, blocks, read
-from tests.extraction.hostile import FONT, pdf, stream
+from tests.extraction.hostile import FONT, pdf, stream, with_attached
 
 
 def field(canvas: Any, value: str, flags: str = "print") -> None:
@@ -164,16 +164,11 @@ def test_other_lines_strike_out_nothing(tmp_path: Path, drawn: str) -> None:
 
 
 def test_attached_files_are_named(tmp_path: Path) -> None:
-    from pypdfium2 import PdfDocument, raw
-
-    document = PdfDocument(with_form(tmp_path / "form.pdf"))
-    for name in ("contract.pdf", "prices.csv"):
-        wide = ctypes.create_string_buffer(name.encode("utf-16-le") + b"\0\0")
-        attachment = raw.FPDFDoc_AddAttachment(document, ctypes.cast(wide, raw.FPDF_WIDESTRING))
-        raw.FPDFAttachment_SetFile(attachment, document, b"1", 1)
-    document.save(tmp_path / "attached.pdf")
-    (warning,) = read(tmp_path / "attached.pdf")[0].warnings
-    assert warning.startswith("2 files are attached and are not read: contract.pdf, prices.csv. Save ")
+    path = tmp_path / "attached.pdf"
+    for names, more in ((["contract.pdf", "prices.csv"], f" {PDFS_ATTACHED}"), (["letter.txt", "prices.csv"], "")):
+        path.write_bytes(with_attached(RENT, *((name, b"1") for name in names)))
+        (warning,) = read(path)[0].warnings
+        assert warning == f"2 files are attached and are not read: {', '.join(names)}.{more}"
 
 
 @pytest.mark.parametrize("keys", ["/XFA (form)", "/XFA (form) /NeedsRendering true"])

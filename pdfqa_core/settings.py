@@ -109,6 +109,10 @@ class ChunkingSettings(SettingsGroup):
         False, "Paragraphs as they stand on the page: none joined, mended or cut.",
         Looks("Paragraphs as they stand", "None is joined with a short neighbour, mended over a page's end, or cut"),
     )  # fmt: skip
+    tables: Literal["apart", "in-text"] = setting(
+        "apart", "Where tables go: apart, as passages of their own, or in-text, cut with the text around them.",
+        Looks("Tables", "apart: passages of their own; in-text: cut with the text around them", MORE),
+    )  # fmt: skip
     headings: bool = setting(
         True, "Index passages with the document's title and the nearest heading.",
         Looks("Index with title and heading", "Helps when documents resemble each other", TEXT, 1),

@@ -78,7 +78,7 @@ OTHER = {  # another valid value for every setting
     },
     "chunking": {
         "chunker": "snippets", "unit": "tokens", "length": 77, "size": 77, "step": 17, "headings": False,
-        "unmodified": True,
+        "unmodified": True, "tables": "in-text",
         "read_by": "x", "min_length": (5, {"max_length": 70}), "max_length": (71, {"min_length": 5}),
     },
     "retrieval": {

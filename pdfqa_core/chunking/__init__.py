@@ -6,8 +6,8 @@ retrieval or embedding models. Source: the three ways of building an index from 
 snippets of bounded length, sliding windows) as compared for question answering over PDFs.
 """
 
-from pdfqa_core.chunking.base import Chunking, chunkers
+from pdfqa_core.chunking.base import APART, Chunking, chunkers
 from pdfqa_core.chunking.strategies import Paragraphs, Snippets, Windows, with_headings
 from pdfqa_core.chunking.stream import Tokenize
 
-__all__ = ["Chunking", "Paragraphs", "Snippets", "Tokenize", "Windows", "chunkers", "with_headings"]
+__all__ = ["APART", "Chunking", "Paragraphs", "Snippets", "Tokenize", "Windows", "chunkers", "with_headings"]

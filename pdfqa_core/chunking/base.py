@@ -18,6 +18,7 @@ from pdfqa_core.types import Page, Passage
 chunkers: Registry[type[Chunking]] = Registry("chunker")
 
 UNITS = ("words", "tokens")
+APART, IN_TEXT = TABLES = ("apart", "in-text")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,8 +29,11 @@ class Chunking(ABC):
 
     unit: str = "words"
     tokenize: Tokenize | None = None
+    tables: str = APART
 
     def __post_init__(self) -> None:
+        if self.tables not in TABLES:
+            raise UsageError(f"Tables cannot go {self.tables!r}.", f"Choose one of: {', '.join(TABLES)}.")
         if self.unit not in UNITS:
             raise UsageError(f"There is no unit called {self.unit!r}.", f"Choose one of: {', '.join(UNITS)}.")
         if self.unit == "tokens" and self.tokenize is None:
@@ -39,14 +43,18 @@ class Chunking(ABC):
 
     @property
     def recipe(self) -> str:
-        """The name and all parameters in one line, such as `windows(unit=words, size=120, step=60)`."""
-        values = ", ".join(f"{f.name}={getattr(self, f.name)}" for f in fields(self) if f.name != "tokenize")
+        """The name and all parameters in one line, such as `windows(unit=words, size=120, step=60)`.
+
+        That tables are apart goes without saying, so that passages keep the ids of earlier versions.
+        """
+        left_out = {"tokenize"} | ({"tables"} if self.tables == APART else set())
+        values = ", ".join(f"{f.name}={getattr(self, f.name)}" for f in fields(self) if f.name not in left_out)
         return f"{self.name}({values})"
 
     @property
     def words(self) -> str:
         """What the passages are, for people; two chunkers that cut differently never have the same words."""
-        values = [(f, getattr(self, f.name)) for f in fields(self) if f.name != "tokenize"]
+        values = [(f, getattr(self, f.name)) for f in fields(self) if f.name not in ("tokenize", "tables")]
         others = ", ".join(f"{f.name.replace('_', ' ')} {value}" for f, value in values if value != f.default)
         return f"{self.name} ({others})" if others else self.name
 
@@ -62,18 +70,19 @@ class Chunking(ABC):
     def chunk(self, pages: Sequence[Page], language: str = ENGLISH) -> list[Passage]:
         """Return the passages of one document in this language in reading order, headings left empty.
 
-        A table is a passage of its own, whatever the strategy; see `chunking.tables`. Raises UsageError if the pages
-        belong to more than one document.
+        A table is a passage of its own, whatever the strategy, see `chunking.tables`; in the text it is cut as the text
+        is. Raises UsageError if the pages belong to more than one document.
         """
         tokenize = self.tokenize if self.unit == "tokens" else None
-        stream = Stream.of(pages, tokenize, self.longest_atom, language)
+        in_text = self.tables == IN_TEXT
+        stream = Stream.of(pages, tokenize, self.longest_atom, language, tables=in_text)
         recipe = self.recipe
         passages = [stream.passage(recipe, first, last) for first, last in self.ranges(stream)]
         # a note that stands above the end of a sentence is read after it: no passage is placed before an earlier one
         begins = accumulate(((p.spans[0].page, p.spans[0].start) for p in passages), max)
         placed = list(zip(begins, passages, strict=True))
         measure = word_count if tokenize is None else lambda text: len(tokenize(text))
-        for unit in find_tables(pages, language):
+        for unit in () if in_text else find_tables(pages, language):
             made = (replace(one, language=language) for one in table_passages(unit, recipe, self.longest_atom, measure))
             placed += [((unit.page.number, unit.start), passage) for passage in made]
         return [passage for _, passage in sorted(placed, key=lambda entry: entry[0])]

@@ -188,17 +188,18 @@ class Atom(NamedTuple):
     weight: int
 
 
-def readable_parts(pages: Sequence[Page]) -> list[BlockPart]:
+def readable_parts(pages: Sequence[Page], *, tables: bool = False) -> list[BlockPart]:
     """Return the readable blocks of all pages in order, without the parts that a skipped or earlier block covers.
 
-    Tables and their captions are left out: they are passages of their own. A page that has text but no blocks is split
-    at blank lines. Notes, captions and the like come after the sentence that they interrupt at a page's end.
+    Without `tables`, tables and their captions are left out: they are passages of their own. A page that has text but
+    no blocks is split at blank lines. Notes, captions and the like come after the sentence that they interrupt at a
+    page's end.
     """
     found: list[BlockPart] = []
     stretch = -1
     for index, page in enumerate(pages):
         blocks = page.blocks or _blocks_by_blank_lines(page.text)
-        apart = {b for b in blocks if is_table(page, b)}
+        apart = set() if tables else {b for b in blocks if is_table(page, b)}
         if apart:
             apart.update(captions_of(page).values())
         running = [b for b in blocks if b.kind in READABLE and b not in apart]
@@ -290,16 +291,24 @@ class Stream:
 
     @classmethod
     def of(
-        cls, pages: Sequence[Page], tokenize: Tokenize | None = None, longest: int = 1, language: str = ENGLISH
+        cls,
+        pages: Sequence[Page],
+        tokenize: Tokenize | None = None,
+        longest: int = 1,
+        language: str = ENGLISH,
+        *,
+        tables: bool = False,
     ) -> Stream:
         """Return the stream of one document's pages; words of more than `longest` tokens are cut at tokens.
+
+        `tables`: they stand in it, rows in Markdown; else they are left out.
 
         Raises UsageError if the pages belong to more than one document.
         """
         ids = {page.document_id for page in pages}
         if len(ids) > 1:
             raise UsageError(f"A passage never crosses documents, but the pages are of {len(ids)}.")
-        parts = readable_parts(pages)
+        parts = readable_parts(pages, tables=tables)
         atoms = [
             Atom(number, part.start + start, part.start + end, weight)
             for number, part in enumerate(parts)

@@ -102,6 +102,8 @@ def scope_of(services: Services, arguments: argparse.Namespace) -> tuple[str, ..
 def add_settings(parser: argparse.ArgumentParser, *sections: str) -> None:
     """Add one option for every setting of the sections (`chunking`: --chunker, --unit, …)."""
     looks = {(section, name): look for section, name, look in Settings().looks()}
+    # Names that mean a choice in one section and a switch in another: the plain option is the choice's.
+    chosen = {name for section, name in looks if not isinstance(getattr(getattr(Settings(), section), name), bool)}
     for section in sections:
         model: type[SettingsGroup] = Settings.model_fields[section].annotation  # type: ignore[assignment]
         group = parser.add_argument_group(f"{section} settings")
@@ -114,7 +116,10 @@ def add_settings(parser: argparse.ArgumentParser, *sections: str) -> None:
             known = _strategies(looks[section, name])
             text = f"{field.description or name.replace('_', ' ')}{known} (default: {default})".replace("%", "%%")
             destination = f"{section}.{name}"
-            if kind is bool:
+            if kind is bool and name in chosen:
+                off = f"Not: {text}"
+                group.add_argument(f"--no-{name}", dest=destination, action="store_false", default=None, help=off)
+            elif kind is bool:
                 group.add_argument(
                     *flags, dest=destination, action=argparse.BooleanOptionalAction, default=None, help=text
                 )
@@ -144,10 +149,13 @@ def workspace_of(arguments: argparse.Namespace) -> Path:
 
 
 def settings_of(arguments: argparse.Namespace) -> Settings:
-    """Return the workspace's settings with those of the command line on top. Raises UsageError for a wrong value."""
-    data = read_settings(workspace_of(arguments)).model_dump()
+    """Return the workspace's settings with those of the command line on top; others are unset, at their defaults.
+
+    Raises UsageError for a wrong value.
+    """
+    data = read_settings(workspace_of(arguments)).model_dump(exclude_unset=True)
     for name, value in vars(arguments).items():
         section, dot, field = name.partition(".")
         if dot and value is not None:
-            data[section][field] = value
+            data.setdefault(section, {})[field] = value
     return load(data)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pdfqa_core.chunking import Chunking, Tokenize, chunkers
+from pdfqa_core.chunking import APART, Chunking, Tokenize, chunkers
 from pdfqa_core.conversation import rewriters
 from pdfqa_core.extraction import extractors
 from pdfqa_core.llm import engines
@@ -103,7 +103,9 @@ def chunker(settings: Settings, tokenize: Tokenize = words) -> Chunking:
 
 
 def _parameters(settings: Settings) -> dict[str, Any]:
-    return chunkers.accepted(settings.chunking.chunker, settings.chunking.model_dump())
+    """Return the parameters of the chunker; that tables are apart goes without saying, for indexes of old."""
+    found = chunkers.accepted(settings.chunking.chunker, settings.chunking.model_dump())
+    return {name: value for name, value in found.items() if (name, value) != ("tables", APART)}
 
 
 def name_of(settings: Settings) -> str:
@@ -114,6 +116,7 @@ def name_of(settings: Settings) -> str:
     chunking = settings.chunking
     headings = ", with headings" if chunking.headings else ""
     text = f" as read by {chunking.read_by}" if chunking.read_by else ""
+    text += ", tables in the text" if chunking.tables != APART else ""
     others = "".join(f", {one}" for one in _others(settings))
     return f"{settings.retrieval.retriever} over {chunker(settings).words}{headings}{text}{others}"
 

@@ -57,6 +57,24 @@ def test_a_table_is_one_passage_and_leaves_the_running_text(chunker):
 
 
 @pytest.mark.parametrize(
+    ("chunker", "count"),
+    [
+        (Windows(size=50, step=20, tables="in-text"), lambda n: 1 + -(-(n - 50) // 20)),
+        (Snippets(length=50, tables="in-text"), lambda n: -(-n // 50)),
+        (Paragraphs(unmodified=True, tables="in-text"), lambda n: 3),
+    ],
+    ids=lambda one: getattr(one, "name", ""),
+)
+def test_a_table_in_the_text_is_cut_with_it(chunker, count):
+    page = page_of((BlockKind.TEXT, TEXT), table_of(*ROWS), (BlockKind.TEXT, f"After it comes more. {TEXT}"))
+    n = len(words(page.text))
+    passages = chunker.chunk([page])
+    assert len(passages) == count(n)
+    assert {word for one in passages for word in one.text.split()} == set(page.text.split())
+    assert all(one.text == page.text[one.spans[0].start : one.spans[0].end] for one in passages)
+
+
+@pytest.mark.parametrize(
     ("make", "size"),
     [(lambda n: Windows(size=n, step=n), 30), (lambda n: Snippets(length=n), 25)],
     ids=["windows", "snippets"],

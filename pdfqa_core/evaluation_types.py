@@ -13,6 +13,9 @@ from enum import StrEnum
 from pdfqa_core.types import Answer, Outcome, Question, Span
 
 OTHER_THAN_SOURCE = "(--profile seed)"  # ends a note that a number is computed in another way than in its source
+IN_ANY_PROFILE = "(always)"  # ends one that no profile changes
+# Settings of a result that ranks: which passages count as right, and whether hits that overlap were made one.
+GOLD_MATCH, OVERLAPPING = "gold match", "hits that overlap"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +23,8 @@ class GoldItem:
     """A question with its accepted answers and where they stand, independent of any chunking.
 
     `conversation` is the id of the question that this one, directly or not, follows up; its own where it is the first.
-    `gold_texts` are the texts that answer it, where its data set brings them along.
+    `gold_texts` are the texts that answer it, where its data set brings them along. `gold_passages` are the ids of the
+    only passages that count, one for each gold span and then page; empty: all that cover them.
     """
 
     question: Question
@@ -31,6 +35,7 @@ class GoldItem:
     answerable: bool = True
     conversation: str = ""
     gold_texts: tuple[str, ...] = ()
+    gold_passages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

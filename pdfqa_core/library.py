@@ -38,6 +38,7 @@ from pdfqa_core.exports.studies import results_frame
 from pdfqa_core.extraction.process.outside import read_file
 from pdfqa_core.metrics.agreement import agreement_of_many, read_ratings
 from pdfqa_core.metrics.comparison import Comparison, compare
+from pdfqa_core.protocols.base import profile_named
 from pdfqa_core.protocols.gold import read_gold
 from pdfqa_core.protocols.study_definition import DEFAULT_PRESET
 from pdfqa_core.services import LOCAL_OWNER, RunRequest, Services
@@ -175,10 +176,12 @@ class Workspace:
 
         `questions` is a file in any form that `pdfqa evaluate` reads, or rows of one ({"question", "document", "page",
         "quote", "answer", …}). `systems` are settings by name, on top of the workspace's: {"words": {"retriever":
-        "bm25"}}; none: the workspace's own. `protocol` "retrieval" scores ranks; another one (`pdfqa evaluate run`)
-        asks the questions and scores the answers, with `options` as of `RunRequest`.
+        "bm25"}}; none: the workspace's own. `protocol` "retrieval" scores ranks (options: gold_match, depth, profile);
+        another one (`pdfqa evaluate run`) asks the questions and scores the answers, with `options` as of `RunRequest`.
         """
-        chosen = {name: self._settings(changes) for name, changes in (systems or {"this workspace": {}}).items()}
+        profile = profile_named(options.get("profile", ""))
+        given = systems or {"this workspace": {}}
+        chosen = {name: profile.set_in(self._settings(changes)) for name, changes in given.items()}
         with _as_file(questions) as path:
             if protocol == RETRIEVAL:
                 events = self.services.evaluation.evaluate_retrieval(LOCAL_OWNER, read_gold(path), chosen, **options)

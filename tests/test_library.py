@@ -78,6 +78,9 @@ def test_systems_are_compared_in_a_table(workspace, tmp_path):
         assert begins in found.save(tmp_path / name).read_bytes()[:400]
     with pytest.raises(UsageError, match=r"t\.doc"):
         found.save(tmp_path / "t.doc")
+    seed = workspace.evaluate(rows, {"one": {}, "other": {"headings": True}}, profile="seed").evaluation
+    assert [note.partition(":")[2] for note in seed.notes if "by hand" in note] == [" headings = yes."]
+    assert {one.index.passages for one in seed.systems} != {one.index.passages for one in found.evaluation.systems}
 
 
 def test_answers_are_scored_too(workspace, tmp_path):

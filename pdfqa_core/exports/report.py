@@ -15,7 +15,7 @@ from typing import Any
 from markupsafe import Markup
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.evaluation_types import OTHER_THAN_SOURCE, Evaluation, Run, RunSystem, ScoredItem
+from pdfqa_core.evaluation_types import IN_ANY_PROFILE, OTHER_THAN_SOURCE, Evaluation, Run, RunSystem, ScoredItem
 from pdfqa_core.exports.figure import MOST_SYSTEMS, legend_names, panels
 from pdfqa_core.exports.frames import latex_escape, latex_table
 from pdfqa_core.exports.insights import guide, insights, successes
@@ -27,6 +27,7 @@ from pdfqa_core.exports.table import (
     html_page,
     interval_words,
     is_share,
+    matching,
     measure_of,
     short_name,
     spread_text,
@@ -37,6 +38,10 @@ from pdfqa_core.settings import Settings
 
 # ----------------------------------------------------------------------------------------------------
 # Which notes of an evaluation say that a number is computed in another way than in its source, and beside which.
+
+
+DEVIATES = (OTHER_THAN_SOURCE, IN_ANY_PROFILE)  # one of them ends a note on what is computed in another way
+_RANK = re.compile(r"@\d+$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +69,7 @@ def deviations_of(notes: Sequence[str], measures: Sequence[str]) -> Deviations:
     lettered: list[tuple[str, str]] = []
     others: list[str] = []
     for note in notes:
-        if not note.endswith(OTHER_THAN_SOURCE):
+        if not note.endswith(DEVIATES):
             continue
         text = note.removesuffix(OTHER_THAN_SOURCE).strip()
         of = [name for name in measures if _names(text.partition(":")[0], measure_of(name).pretty_name)]
@@ -74,12 +79,13 @@ def deviations_of(notes: Sequence[str], measures: Sequence[str]) -> Deviations:
         letter = ascii_lowercase[len(lettered) % len(ascii_lowercase)]
         lettered.append((letter, text))
         marks |= {name: f"{marks.get(name, '')}{letter}" for name in of}
-    rest = tuple(note for note in notes if not note.endswith(OTHER_THAN_SOURCE))
+    rest = tuple(note for note in notes if not note.endswith(DEVIATES))
     return Deviations(marks, tuple(lettered), tuple(others), rest)
 
 
 def _names(head: str, measure: str) -> bool:
-    return any(f"{measure} ".startswith(f"{one.strip()} ") for one in re.split(r" and |, ", head) if one.strip())
+    named = f"{_RANK.sub('@k', measure)} "
+    return any(named.startswith(f"{one.strip()} ") for one in re.split(r" and |, ", head) if one.strip())
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -119,7 +125,8 @@ def table_latex(evaluation: Evaluation, comparison: Comparison) -> bytes:
         columns=columns,
         label=f"tab:{_label(evaluation.protocol)}",
     )
-    return _with_notes(made, [*_legend(heads), *_told(found)])
+    matched = latex_escape(matching(evaluation))
+    return _with_notes(made, [*_legend(heads), *filter(None, [matched]), *_told(found)])
 
 
 def _system_heads(names: Sequence[str]) -> dict[str, str]:
@@ -232,7 +239,11 @@ def _data(run: Run, results: Evaluation | None) -> str:
     plan = run.plan
     count = len(_items(results)) if results is not None else run.total // max(1, len(plan.systems))
     drawn = f", drawn at random with seed {plan.seed}" if plan.limit else ""
-    profile = " All choices follow the sources (profile “seed”)." if plan.profile else ""
+    profile = ""
+    if plan.profile and results is not None:
+        other = deviations_of(results.notes, results.measures).any or "but" in results.settings.get("profile", "")
+        rest = ", but for what the notes name" if other else ""
+        profile = f" All choices follow the sources (profile “seed”){rest}."
     return (
         f"**Data.** Protocol *{plan.protocol}* on {_plain(plan.dataset)} (SHA-256 `{plan.data_hash}`), {count:,} "
         f"questions{drawn}.{profile}"
@@ -390,6 +401,7 @@ def report_html(evaluation: Evaluation, comparison: Comparison) -> bytes:
             for m in comparison.measures
         ],
         explanation=explanation(comparison) if comparison.baseline else f"[ ]: {interval_words(comparison)}.",
+        matching=matching(evaluation),
         **_published(evaluation),
         panels=[Markup(svg) for svg in _drawn(evaluation, comparison)],  # noqa: S704 - made by the figure, names escaped
         drawn=min(MOST_SYSTEMS, len(names)),

@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.evaluation_types import Evaluation
+from pdfqa_core.evaluation_types import GOLD_MATCH, OVERLAPPING, Evaluation
 from pdfqa_core.metrics.base import Description
 from pdfqa_core.metrics.catalogue import measure_named
 from pdfqa_core.metrics.comparison import Cell, Comparison, Spread, latency
@@ -115,7 +115,16 @@ def table_text(evaluation: Evaluation, comparison: Comparison) -> str:
         lines += [*_changes(comparison), explanation(comparison)]
     if evaluation.published:
         lines += ["", *_published(evaluation)]
+    lines += filter(None, [matching(evaluation)])
     return "\n".join([*lines, *(f"Note: {note}" for note in evaluation.notes)])
+
+
+def matching(evaluation: Evaluation) -> str:
+    """Return the sentence that says which passages count as right, and whether hits were merged; "" without ranks."""
+    said = evaluation.settings
+    if GOLD_MATCH not in said:
+        return ""
+    return f"Gold match {said[GOLD_MATCH]}. Hits that overlap: {said.get(OVERLAPPING, 'not known')}."
 
 
 def _costs(evaluation: Evaluation) -> list[str]:

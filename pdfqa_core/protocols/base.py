@@ -17,7 +17,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import (
+    GOLD_MATCH,
+    IN_ANY_PROFILE,
     OTHER_THAN_SOURCE,
+    OVERLAPPING,
     CitedPlace,
     GoldItem,
     Prediction,
@@ -34,8 +37,9 @@ from pdfqa_core.metrics.replies import OnDone
 from pdfqa_core.protocols.gold import GoldFile, GoldQuestion, read_gold
 from pdfqa_core.protocols.gold.base import corpus_passage
 from pdfqa_core.protocols.json_rows import JsonRow, check_ids, check_same_ids, load_rows, peek
-from pdfqa_core.protocols.retrieval import resolve
+from pdfqa_core.protocols.retrieval import EXACT, MATCHES, OVERLAP, PAGE, resolve
 from pdfqa_core.registry import Registry
+from pdfqa_core.retrieval import retrievers
 from pdfqa_core.settings import Settings
 from pdfqa_core.terms import composed
 from pdfqa_core.types import Document, Outcome, Page, Passage
@@ -53,8 +57,9 @@ class Profile:
     `idf` and `inner_product` concern BERTScore; `rouge_l` takes ROUGE-L in the place of ROUGE-Lsum for ASQA;
     `entity_sets` counts an entity once; `empty_citations` scores citations where neither side has any; `zero_missing`
     counts insufficient context that applies to no item as 0; `unusable_as_zero` counts a segment without a usable reply
-    as 0; `plain_sentences` splits sentences as NLTK does; `all_passages` ranks every passage for MRR. `settings` are
-    those of the systems, by section, unless they say otherwise.
+    as 0; `plain_sentences` splits sentences as NLTK does; `all_passages` ranks every passage for MRR; `gold_match`
+    says which passages count as right there. `settings` are those of the systems, by section, unless somebody set
+    another value.
     """
 
     name: str = ""
@@ -67,20 +72,50 @@ class Profile:
     unusable_as_zero: bool = False
     plain_sentences: bool = False
     all_passages: bool = False
+    gold_match: str = OVERLAP
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
-    def said(self) -> dict[str, str]:
-        """Return its name as a setting of the results."""
-        return {"profile": "as in the sources" if self.name else "default"}
+    def set_in(self, settings: Settings) -> Settings:
+        """Return settings with the profile's where nobody set any, not even the default one."""
+        for section, values in self.settings.items():
+            here = getattr(settings, section).model_fields_set if section in settings.model_fields_set else ()
+            changed = {name: value for name, value in values.items() if name not in here}
+            settings = settings.changed(section, **changed) if changed else settings
+        return settings
+
+    def said(self, systems: Iterable[Settings] = ()) -> dict[str, str]:
+        """Return its name as a setting of the results, with what these systems set otherwise."""
+        name = "as in the sources" if self.name else "default"
+        otherwise = ", ".join(self._otherwise(systems))
+        return {"profile": f"{name}, but {otherwise}" if otherwise else name}
+
+    def overruled(self, systems: Iterable[Settings]) -> tuple[str, ...]:
+        """Return a sentence that names what these systems set otherwise; nothing where they follow the profile."""
+        otherwise = ", ".join(self._otherwise(systems))
+        return (f"Set by hand, other than in the sources' profile: {otherwise}.",) if otherwise else ()
+
+    def _otherwise(self, systems: Iterable[Settings]) -> Iterable[str]:
+        found = (
+            f"{name.replace('_', ' ')} = {_shown(getattr(getattr(one, section), name))}"
+            for one in systems
+            for section, values in self.settings.items()
+            for name, value in values.items()
+            if getattr(getattr(one, section), name) != value
+        )
+        return dict.fromkeys(found)
+
+
+def _shown(value: object) -> str:
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
 
 DEFAULT = Profile()
 AS_IN_THE_SOURCES = Profile(
     SEED, idf=True, inner_product=True, rouge_l=True, entity_sets=True, empty_citations=True, zero_missing=True,
-    unusable_as_zero=True, plain_sentences=True, all_passages=True,
+    unusable_as_zero=True, plain_sentences=True, all_passages=True, gold_match=EXACT,
     settings={
-        "chunking": {"chunker": "paragraphs", "unmodified": True, "headings": False},
-        "retrieval": {"clamp": False, "idf": "okapi"},
+        "chunking": {"chunker": "paragraphs", "unmodified": True, "headings": False, "tables": "in-text"},
+        "retrieval": {"clamp": False, "idf": "okapi", "spelling": False, "merge_overlaps": False},
     },
 )  # fmt: skip
 PROFILES: Mapping[str, Profile] = {"": DEFAULT, SEED: AS_IN_THE_SOURCES}
@@ -106,17 +141,23 @@ DEVIATIONS: Mapping[str, tuple[str, str]] = {
         """Entailment: a segment without a usable reply is left out, and sentences end at blank lines but not after
         common abbreviations; the original counts it as 0, and takes NLTK's sentences.""",
     ),
-    "MRR": (
-        "all_passages",
-        """MRR: a question whose answer is not among the passages that were looked at counts as 0; the paper ranks all
-        passages.""",
-    ),
 }
+DEPTH_OF_MRR = (
+    "MRR: a question whose answer is not among the passages that were looked at counts as 0; the paper ranks all "
+    "passages."
+)
+ONE_PASSAGE = "HR@k and MRR: {}; the paper has exactly one right passage for each question."
 # And what differs in how passages are made and found, by what a system is.
 HYBRID = (
     "hybrid: a similarity of meaning below 0 counts as 0, and passages that share no word with the question come last; "
     "the paper multiplies the two scores as they are."
 )
+SNIPPETS = "snippets: n words make ⌈n / l⌉ of them, so that the last takes the rest; the paper writes |M| mod l + 1."
+WINDOWS = (
+    "windows: n words make 1 + ⌈(n - l) / s⌉ of them, so that the last ends with the text; the paper writes "
+    "(|M| - l) / s."
+)
+TABLES = "Tables are passages of their own; in the paper they stand in the text M that is cut."
 PARAGRAPHS = (
     "paragraphs: short ones are joined, long ones cut, and those that a new page breaks are mended; the paper takes "
     "them as they are."
@@ -126,12 +167,37 @@ IDF = (
     "counts nothing."
 )
 HEADINGS = "Passages are searched together with their title and heading; the paper searches their text alone."
+SPELLING = (
+    "Misspelt words of a question are searched for in the spelling of the documents too; the paper searches the "
+    "question as it is."
+)
+MERGED = "Hits that overlap are merged into one; the paper ranks every passage by itself."
+# Which setting of the profile each of them is about, and where that setting has an effect.
+SEARCH_DEVIATIONS: Mapping[tuple[str, str], tuple[str, Callable[[Settings], bool]]] = {
+    ("retrieval", "clamp"): (HYBRID, lambda one: "hybrid" in _finders(one)),
+    ("retrieval", "idf"): (IDF, lambda one: any("idf" in retrievers.parameters(name) for name in _finders(one))),
+    ("retrieval", "spelling"): (SPELLING, lambda one: True),
+    ("retrieval", "merge_overlaps"): (MERGED, lambda one: True),
+    ("chunking", "unmodified"): (PARAGRAPHS, lambda one: one.chunking.chunker == "paragraphs"),
+    ("chunking", "headings"): (HEADINGS, lambda one: True),
+    ("chunking", "tables"): (TABLES, lambda one: True),
+}
+# And what no setting changes, with the chunkers that it is about.
+ALWAYS_OTHERWISE: Sequence[tuple[str, Callable[[Settings], bool]]] = (
+    (SNIPPETS, lambda one: one.chunking.chunker == "snippets" and one.chunking.min_length is None),
+    (WINDOWS, lambda one: one.chunking.chunker == "windows"),
+)
 # And where a measure of answers is not there, because it is not scored.
-NOT_SCORED: Mapping[str, str] = {
-    "citation_f1": "Citations: no gold answer names a place, so they are not scored; the paper scores 1 where neither "
-    "side cites anything.",
-    "insufficient_context_detection": "Insufficient context: it is no question's gold answer, so it is not scored; "
-    "the paper's table says 0.",
+NOT_SCORED: Mapping[str, tuple[str, str]] = {
+    "citation_f1": (
+        "empty_citations",
+        """Citations: no gold answer names a place, so they are not scored; the paper scores 1 where neither side cites
+        anything.""",
+    ),
+    "insufficient_context_detection": (
+        "zero_missing",
+        "Insufficient context: it is no question's gold answer, so it is not scored; the paper's table says 0.",
+    ),
 }
 
 
@@ -149,20 +215,65 @@ def deviations(measures: Collection[str], profile: Profile) -> tuple[str, ...]:
         for name, (choices, text) in DEVIATIONS.items()
         if name in measures and not all(getattr(profile, one) for one in choices.split())
     ]
-    if "answer_em" in measures and "answer_precision" not in measures and profile.name != SEED:  # not of HotpotQA's own
-        told += [text for name, text in NOT_SCORED.items() if name not in measures]
+    if "answer_em" in measures and "answer_precision" not in measures:  # not of HotpotQA's own
+        missing = ((choice, text) for name, (choice, text) in NOT_SCORED.items() if name not in measures)
+        told += [" ".join(text.split()) for choice, text in missing if not getattr(profile, choice)]
     return tuple(f"{text} {OTHER_THAN_SOURCE}" for text in told)
+
+
+def ranking_deviations(match: str, *, all_passages: bool) -> tuple[str, ...]:
+    """Return a sentence for each way in which ranks are scored in another way than in the sources."""
+    told = [] if all_passages else [DEPTH_OF_MRR]
+    told += [] if match == EXACT else [ONE_PASSAGE.format(MATCHES[match])]
+    return tuple(f"{text} {OTHER_THAN_SOURCE}" for text in told)
+
+
+def hits_of_answers(
+    measures: Collection[str], systems: Mapping[str, Settings]
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return as settings and sentences how HR@k of answers counts (see `with_hits`); nothing where it is not measured.
+
+    `systems` are those that searched here, by name.
+    """
+    if not any(name.startswith("HR@") for name in measures):
+        return {}, ()
+    return matching_said(PAGE, systems), (f"{ONE_PASSAGE.format(MATCHES[PAGE])} {IN_ANY_PROFILE}",)
+
+
+def matching_said(match: str, systems: Mapping[str, Settings]) -> dict[str, str]:
+    """Return as settings of the results which passages count as right, and in which systems hits are merged."""
+    if not systems:
+        return {GOLD_MATCH: f"{match}: {MATCHES[match]}"}
+    merged = [name for name, one in systems.items() if one.retrieval.merge_overlaps]
+    where = f" in {', '.join(merged)}" if len(merged) < len(systems) else ""
+    return {
+        GOLD_MATCH: f"{match}: {MATCHES[match]}",
+        OVERLAPPING: f"merged into one{where}" if merged else "not merged",
+    }
 
 
 def search_deviations(systems: Iterable[Settings]) -> tuple[str, ...]:
     """Return a sentence for each way in which these systems make or find passages in another way than the sources."""
     told: list[str] = []
     for one in systems:
-        told += [HYBRID] if one.retrieval.retriever == "hybrid" and one.retrieval.clamp else []
-        told += [IDF] if one.retrieval.retriever != "dense" and one.retrieval.idf != "okapi" else []
-        told += [PARAGRAPHS] if one.chunking.chunker == "paragraphs" and not one.chunking.unmodified else []
-        told += [HEADINGS] if one.chunking.headings else []
-    return tuple(f"{text} {OTHER_THAN_SOURCE}" for text in dict.fromkeys(told))
+        for (section, name), (text, concerns) in SEARCH_DEVIATIONS.items():
+            if concerns(one) and getattr(getattr(one, section), name) != AS_IN_THE_SOURCES.settings[section][name]:
+                told.append(f"{text} {OTHER_THAN_SOURCE}")
+        told += [f"{text} {IN_ANY_PROFILE}" for text, concerns in ALWAYS_OTHERWISE if concerns(one)]
+    return tuple(dict.fromkeys(told))
+
+
+def over_texts(settings: Settings) -> Settings:
+    """Return the settings of a system that searches the texts of a data set: they are its passages, as they are."""
+    return settings.changed("chunking", **AS_IN_THE_SOURCES.settings["chunking"])
+
+
+def _finders(settings: Settings) -> tuple[str, ...]:
+    """Return the retriever, and the one whose candidates it orders."""
+    chosen = settings.retrieval
+    parameters = retrievers.parameters(chosen.retriever)
+    stages = (chosen.first_stage,) if "first" in parameters and chosen.first_stage in retrievers.names() else ()
+    return (chosen.retriever, *stages)
 
 
 # ----------------------------------------------------------------------------------------------------

@@ -1,9 +1,9 @@
 """How well systems find the gold places: every question through every system, scored by the same gold.
 
 Gold is a document with a page or a stretch of its text, never a passage, so that the same questions score every way of
-cutting passages. A passage is relevant if it overlaps a gold stretch, or touches a gold page where only the page is
-known. Each gold place counts once: a second passage on the same place gains nothing, and one that covers two places
-takes two ranks, one after the other.
+cutting passages. Which passages are relevant is one of MATCHES; by default one that overlaps a gold stretch, or touches
+a gold page where only the page is known. Each gold place counts once: a second passage on the same place gains nothing,
+and one that covers two places takes two ranks, one after the other.
 """
 
 from __future__ import annotations
@@ -48,7 +48,16 @@ DEPTH = 100
 MEASURES = ("HR@1", "HR@3", "HR@5", "HR@10", "MRR", "R@5", "R@10", "nDCG@10")
 CURVE = range(1, DEPTH + 1)  # every k: a curve through fewer points would slope where it has to step
 
+# Which passages count as right, and what a report says of each.
+OVERLAP, EXACT, PAGE = "overlap", "exact", "page"
+MATCHES: Mapping[str, str] = {
+    OVERLAP: "a passage counts if it shares text with the gold quote, or lies on the gold page where no quote is known",
+    EXACT: "only the one passage counts that has most of the gold quote",
+    PAGE: "a passage counts if it lies on the gold page, whatever it says there",
+}
+
 Search = Callable[[GoldItem, int], Sequence[Hit]]
+PassagesOn = Callable[[str, int], Sequence[Passage]]  # document id and number of a page to the passages on it
 
 
 # ------------------------------------------------------------------ gold in a workspace
@@ -216,6 +225,65 @@ def locate(quote: str, text: str) -> tuple[int, int] | None:
     return None if found < 0 else (kept[found][0], kept[found + len(wanted) - 1][0] + 1)
 
 
+# ------------------------------------------------------------------ which passages count as right
+
+
+def matched(
+    items: Sequence[GoldItem], match: str, passages_on: PassagesOn
+) -> tuple[tuple[GoldItem, ...], tuple[str, ...]]:
+    """Return the questions with their gold as `match` (one of MATCHES) has it, and sentences on what has none then.
+
+    EXACT: the right passage is the one with most characters of the gold stretch, of several the one with most of all
+    the question's gold, then the shortest, then the first. For a question that was made of a passage it is that
+    passage, the only p̂ of HR@k and MRR. Of a page without a quote it is the only passage on it; where there are more,
+    the page is left out.
+    """
+    if match == PAGE:
+        return tuple(_by_page(item) for item in items), ()
+    if match != EXACT:
+        return tuple(items), ()
+    found = tuple(_exact(item, passages_on) for item in items)
+    lost = sum(bool(gold_places(old)) and not gold_places(new) for old, new in zip(items, found, strict=True))
+    words = "1 question has" if lost == 1 else f"{lost} questions have"
+    said = f"{words} no quote that a passage holds, so that no single passage is right: unscored."
+    return found, (said,) if lost else ()
+
+
+def _by_page(item: GoldItem) -> GoldItem:
+    pages = (*((span.document_id, span.page) for span in item.gold_spans), *item.gold_pages)
+    return replace(item, gold_spans=(), gold_pages=tuple(dict.fromkeys(pages)))
+
+
+def _exact(item: GoldItem, passages_on: PassagesOn) -> GoldItem:
+    spans: dict[str, Span] = {}
+    pages: dict[str, tuple[str, int]] = {}
+    for gold in item.gold_spans:
+        held = {one: _shared(one, [gold]) for one in passages_on(gold.document_id, gold.page)}
+        if any(held.values()):
+            best = max(held, key=lambda one: (held[one], _shared(one, item.gold_spans), -len(one.text)))
+            spans.setdefault(best.id, gold)
+    for page in item.gold_pages:
+        here = passages_on(*page)
+        if len(here) == 1 and here[0].id not in spans:
+            pages.setdefault(here[0].id, page)
+    return replace(
+        item,
+        gold_spans=tuple(spans.values()),
+        gold_pages=tuple(pages.values()),
+        gold_passages=(*spans, *pages),
+    )
+
+
+def _shared(passage: Passage, gold: Sequence[Span]) -> int:
+    """Return how many characters of these stretches a passage has."""
+    return sum(
+        max(0, min(here.end, there.end) - max(here.start, there.start))
+        for here in passage.spans
+        for there in gold
+        if (here.document_id, here.page) == (there.document_id, there.page)
+    )
+
+
 # ------------------------------------------------------------------ scoring
 
 
@@ -259,6 +327,8 @@ def covered(item: GoldItem, passage: Passage) -> tuple[str, ...]:
         return any(s.start < gold.end and gold.start < s.end for s in here)
 
     relevant = [*map(overlaps, item.gold_spans), *(page in touched for page in item.gold_pages)]
+    if item.gold_passages:
+        relevant = [one == passage.id for one in item.gold_passages]
     return tuple(place for place, found in zip(gold_places(item), relevant, strict=True) if found)
 
 

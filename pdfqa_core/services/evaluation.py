@@ -62,7 +62,14 @@ from pdfqa_core.protocols import (
     drawn,
     run_protocols,
 )
-from pdfqa_core.protocols.base import DEFAULT, deviations, profile_named, search_deviations, with_gold
+from pdfqa_core.protocols.base import (
+    matching_said,
+    over_texts,
+    profile_named,
+    ranking_deviations,
+    search_deviations,
+    with_gold,
+)
 from pdfqa_core.protocols.conversations import (
     Doing,
     Held,
@@ -76,7 +83,17 @@ from pdfqa_core.protocols.conversations import (
 )
 from pdfqa_core.protocols.gold import GoldFile
 from pdfqa_core.protocols.refusal import UNANSWERABLE, with_unanswerable
-from pdfqa_core.protocols.retrieval import DEPTH, MEASURES, ResolvedGold, Scored, resolve, run_system
+from pdfqa_core.protocols.retrieval import (
+    DEPTH,
+    EXACT,
+    MATCHES,
+    MEASURES,
+    ResolvedGold,
+    Scored,
+    matched,
+    resolve,
+    run_system,
+)
 from pdfqa_core.retrieval import SearchIndex, prepared
 from pdfqa_core.services.answers import AnswerService
 from pdfqa_core.services.documents import DocumentService
@@ -103,7 +120,6 @@ from pdfqa_core.services.run_asking import (
     tools_of,
     used_models,
     with_defaults,
-    with_unset,
 )
 from pdfqa_core.services.run_export import check_settings, run_names, study_items, together
 from pdfqa_core.services.studies import PAIRWISE, StudyService
@@ -116,7 +132,7 @@ from pdfqa_core.storage import Store
 from pdfqa_core.storage.runs import FILENAME, StoredReplies
 from pdfqa_core.storage.work import Piece
 from pdfqa_core.study_types import Study
-from pdfqa_core.types import Event, Hit, Page, Progress, Query, Stored, Turn
+from pdfqa_core.types import Event, Hit, Page, Passage, Progress, Query, Stored, Turn
 from pdfqa_core.whole_files import in_words, keeping
 
 PROTOCOL = "retrieval"
@@ -125,6 +141,12 @@ WORK = "run"  # the kind of work that a run is among programs on one database
 PAUSE = 4.0  # seconds between two computations of what is known so far of the same run
 MOST_MEASURES = 5
 _log = logging.getLogger(__name__)
+
+
+MERGED_ARE_WRONG = (
+    "Hits that were merged do not count, even where they hold the right passage; leave them unmerged "
+    "(merge_overlaps = false) to rank each passage by itself."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,13 +285,15 @@ class EvaluationService:
         *,
         measures: Sequence[str] = (),
         document_ids: Sequence[str] = (),
-        depth: int = DEPTH,
+        depth: int | None = None,
+        gold_match: str = "",
+        profile: str = "",
         task: str = "",
     ) -> Iterator[Progress | Evaluation]:
         """Search every question with every system, building the indexes that are missing; yields progress, then all.
 
         What was measured is stored before it is yielded; `measures` are scored besides the usual ones. `depth` passages
-        are looked at, 0: all.
+        are looked at, 0: all; `gold_match` is one of MATCHES. Where these two are not given, the profile decides.
 
         Follow-up questions are rewritten by each system's own rewriter with the gold answers as history. A file that
         brings its own corpus is searched as it is: the passages of the systems play no part. Raises StoppedError when
@@ -277,27 +301,37 @@ class EvaluationService:
         """
         if not systems:
             raise UsageError("There is no system to evaluate.", "Choose at least one.")
+        chosen = profile_named(profile)
+        match = gold_match or chosen.gold_match
+        _check("gold match", (match,), tuple(MATCHES), PROTOCOL)
+        depth = (0 if chosen.all_passages else DEPTH) if depth is None else depth
         names = tuple(dict.fromkeys((*MEASURES, *measures)))
-        used = versions(RETRIEVAL)
+        software = versions(RETRIEVAL)
         for settings in systems.values():
-            used |= self._encoder_named(settings)
+            software |= self._encoder_named(settings)
         with self._tasks.start(task) as stop:
             scored, notes = [], list[str]()
             found: dict[tuple[str, str], Ranking] = {}
             corpora: dict[str, SearchIndex] = {}
+            searching: dict[str, Settings] = {}
             for name, settings in systems.items():
                 began = time.perf_counter()
                 index = yield from opened(self._indexes, owner, settings, file.corpus, corpora, stop)
                 seconds = time.perf_counter() - began
                 gold = self.gold(owner, file, settings, document_ids)
                 self._leakage.check(owner, settings, gold.items)
-                notes += gold.notes
+                items, unmatched = matched(gold.items, match, partial(_passages_on, index))
                 ranks = depth or max(1, index.stats.passages)
-                made = yield from self._searched(index, name, settings, gold.items, names, document_ids, ranks, stop)
+                made = yield from self._searched(index, name, settings, items, names, document_ids, ranks, stop)
+                used = over_texts(settings) if file.corpus else settings
                 notes += [
-                    *deviations(("MRR",) if ranks < index.stats.passages else (), DEFAULT),
-                    *search_deviations(() if file.corpus else (settings,)),
+                    *gold.notes,
+                    *unmatched,
+                    *((MERGED_ARE_WRONG,) if match == EXACT and settings.retrieval.merge_overlaps else ()),
+                    *ranking_deviations(match, all_passages=ranks >= index.stats.passages),
+                    *search_deviations((used,)),
                 ]
+                searching[name] = used
                 found |= {(name, item.id): ranking for item, ranking in made}
                 scored.append(
                     ScoredSystem(
@@ -308,9 +342,14 @@ class EvaluationService:
                         IndexCost(index.stats.passages, seconds, index.stats.bytes),
                     )
                 )
-            fingerprints = {f"settings fingerprint, {one.name}": one.settings_fingerprint for one in scored}
+            notes += chosen.overruled(searching.values())
+            said = {
+                **matching_said(match, searching),
+                **chosen.said(searching.values()),
+                **{f"settings fingerprint, {one.name}": one.settings_fingerprint for one in scored},
+            }
             evaluation = Evaluation(
-                PROTOCOL, file.name, names, tuple(scored), fingerprints, used, tuple(dict.fromkeys(notes))
+                PROTOCOL, file.name, names, tuple(scored), said, software, tuple(dict.fromkeys(notes))
             )
             yield self.kept.add(owner, evaluation, found)
 
@@ -527,7 +566,7 @@ class EvaluationService:
 
     def _plan(self, owner: str, request: RunRequest) -> RunPlan:
         protocol = run_protocols.get(request.protocol)
-        profile = profile_named(request.profile)
+        profile_named(request.profile)
         file = protocol.read(request.data)
         data, digest, name = self._files.kept(request.data)
         paths, options, hashes = [data], dict(request.options), [digest]
@@ -549,7 +588,7 @@ class EvaluationService:
         several = (len(evidence) > 1, len(histories) > 1)
         systems: list[RunSystem] = []
         for label, settings in request.systems.items():
-            made = self._system(label, settings, protocol, profile.settings, request.seed)
+            made = self._system(label, settings, protocol, request.seed)
             ways = ((one, history) for one in evidence if one != RECORDED for history in histories)
             for one, history in ways:
                 asks = one == NONE or self._answers.reader_name(load_settings(made)) != "extractive"
@@ -586,15 +625,8 @@ class EvaluationService:
             return SEARCH
         return first
 
-    def _system(
-        self,
-        name: str,
-        settings: Settings,
-        protocol: RunProtocol,
-        profile: Mapping[str, Mapping[str, object]],
-        seed: int,
-    ) -> RunSystem:
-        settings = with_defaults(with_unset(settings, profile), protocol.overrides)
+    def _system(self, name: str, settings: Settings, protocol: RunProtocol, seed: int) -> RunSystem:
+        settings = with_defaults(settings, protocol.overrides)
         if seed:
             settings = settings.changed("llm", seed=seed)
         llm = self._models.language.named(settings.llm)
@@ -951,6 +983,12 @@ def _means(
         scored = [one for one in item_values(system, measure) if one is not None]
         found.append((measure, sum(scored) / len(scored) if scored else None))
     return tuple(found)
+
+
+def _passages_on(index: SearchIndex, document_id: str, page: int) -> Sequence[Passage]:
+    """Return the passages of an index that are on a page of a document, in order."""
+    near = index.at(index.rows(frozenset([document_id]), (page, page)).tolist())
+    return [one for one in near if page in one.pages]
 
 
 def _is(system: RunSystem, *, asking: bool) -> bool:

@@ -59,7 +59,9 @@ from pdfqa_core.protocols.base import (
     Written,
     cited_id,
     deviations,
+    hits_of_answers,
     need_gold,
+    over_texts,
     profile_named,
     search_deviations,
     with_values,
@@ -415,15 +417,6 @@ def with_defaults(settings: Settings, overrides: Mapping[str, Mapping[str, objec
     return settings
 
 
-def with_unset(settings: Settings, values: Mapping[str, Mapping[str, object]]) -> Settings:
-    """Return settings with these values where nobody set any, not even the default one."""
-    for section, given in values.items():
-        here = getattr(settings, section).model_fields_set if section in settings.model_fields_set else ()
-        changed = {name: value for name, value in given.items() if name not in here}
-        settings = settings.changed(section, **changed) if changed else settings
-    return settings
-
-
 def repeated(system: RunSystem, repeats: int) -> list[RunSystem]:
     """Return a system so many times, each with a seed of its own; one that asks no model, once.
 
@@ -699,22 +692,26 @@ def scored(
             )
         )
     measures = protocol.measures(systems, tools)
-    searching = [load_settings(system) for system in run.plan.systems if system.evidence == SEARCH]
-    if file.corpus:  # its texts are the passages
-        searching = [one.changed("chunking", chunker="windows", headings=False) for one in searching]
+    searching = {one.name: load_settings(one) for one in run.plan.systems if one.evidence == SEARCH}
+    if file.corpus:
+        searching = {name: over_texts(one) for name, one in searching.items()}
+    profile = profile_named(run.plan.profile)
+    counted, otherwise = hits_of_answers(measures, searching)
     notes = (
         *file.notes,
         *tools.notes,
         *_counted(run, predictions),
         *deviations(with_values(systems) & {*measures} or measures, tools.profile),
-        *search_deviations(searching),
+        *otherwise,
+        *search_deviations(searching.values()),
+        *profile.overruled(searching.values()),
     )
     return Evaluation(
         run.plan.protocol,
         run.plan.dataset,
         measures,
         tuple(systems),
-        {**_settings(run), **tools.settings},
+        {**_settings(run), **counted, **profile.said(searching.values()), **tools.settings},
         versions((*STATISTICS, *MODELS)),
         tuple(dict.fromkeys(notes)),
         PUBLISHED if run.plan.protocol == "asqa" else {},
@@ -727,7 +724,6 @@ def _settings(run: Run) -> dict[str, str]:
         "data": f"{plan.dataset}, SHA-256 {plan.data_hash}",
         "questions": f"{plan.limit} drawn with seed {plan.seed}" if plan.limit else "all",
         "seed": str(plan.seed),
-        **profile_named(plan.profile).said(),
     }
     searching = [load_settings(system) for system in plan.systems if system.evidence != RECORDED]
     if len(searching) > 1 and (shared := shared_words(searching)):

@@ -17,10 +17,10 @@ from pdfqa_core.exports.figure import figure
 from pdfqa_core.exports.frames import items_frame, write_frame
 from pdfqa_core.exports.report import report_html, table_latex
 from pdfqa_core.exports.runs import write_results
+from pdfqa_core.protocols.base import SEED
 from pdfqa_core.protocols.retrieval import DEPTH, TEMPLATE, template
 from pdfqa_core.services import Services
 from pdfqa_core.services.recipes import names as strategies
-from pdfqa_core.services.systems import grid
 from pdfqa_core.types import Progress
 from pdfqa_core.ui import downloads, evaluate_runs
 from pdfqa_core.ui.components import AT_ONCE, QUIET, error_html, live_html, switch
@@ -32,6 +32,7 @@ from pdfqa_core.ui.evaluate_setup import (
     SOURCES,
     Setup,
     Upload,
+    counting,
     file_field,
     finders,
     scope_field,
@@ -105,6 +106,8 @@ class Tab:
         scope: Sequence[str],
         chunkers: Sequence[str],
         retrievers: Sequence[str],
+        match: str,
+        as_in_sources: bool,
         baseline: str,
         session: Session,
         state: EvaluateState,
@@ -116,11 +119,17 @@ class Tab:
         yield work_html(Progress("reading the questions")), gr.Button(visible=False), gr.Button(visible=True), *still
         try:
             file = self.setup.file(source, upload, session.owner)
-            systems = grid(session.settings, chunkers, retrievers)
+            systems = self.setup.made(chunkers, retrievers, as_in_sources, session)
             check_models(self.services, systems.values())
             searched = self.setup.searched(source, scope, session)
             for event in self.services.evaluation.evaluate_retrieval(
-                session.owner, file, systems, document_ids=searched, task=self._key(request)
+                session.owner,
+                file,
+                systems,
+                document_ids=searched,
+                gold_match=match,
+                profile=SEED if as_in_sources else "",
+                task=self._key(request),
             ):
                 if isinstance(event, Progress):
                     yield work_html(event), gr.skip(), gr.skip(), *still
@@ -146,17 +155,20 @@ class Tab:
         scope: Sequence[str],
         chunkers: Sequence[str],
         retrievers: Sequence[str],
+        match: str,
+        as_in_sources: bool,
         baseline: str,
         session: Session,
         state: EvaluateState,
     ) -> tuple[Any, ...]:
         """Fill the tab; a page that still shows what it was built with gets the choices of the last visit."""
-        fields: tuple[Any, ...] = (gr.skip(),) * 4
-        shown = (source, list(chunkers), list(retrievers))
+        fields: tuple[Any, ...] = (gr.skip(),) * 6
+        shown = (source, list(chunkers), list(retrievers), match, as_in_sources)
         choices = self.setup.choices(session.owner)
         if choices and shown == self.setup.defaults:
             source, baseline = choices["source"], choices["baseline"]
             chunkers, retrievers = choices["chunkers"], choices["retrievers"]
+            match, as_in_sources = choices["match"], choices["as_in_sources"]
             known = None if upload else self.setup.remembered_file(session.owner)
             visible = source == OWN_FILE
             file = gr.File(value=[known], visible=visible) if known else gr.skip()
@@ -164,7 +176,8 @@ class Tab:
             upload = upload or known
             # What is as it was is left alone: a hand that is quicker than this answer may have changed it.
             first, *others = (
-                gr.skip() if old == new else new for old, new in zip(shown, (source, chunkers, retrievers), strict=True)
+                gr.skip() if old == new else new
+                for old, new in zip(shown, (source, chunkers, retrievers, match, as_in_sources), strict=True)
             )
             fields = first, file, *others
         found_by: dict[str, Any] = {"choices": finders(self.services)}  # a model may have been trained since
@@ -175,8 +188,9 @@ class Tab:
             self.setup.offered(source, scope, session),
             fields[2],
             gr.CheckboxGroup(**found_by),
+            *fields[4:],
             self.setup.questions(source, upload, scope, session),
-            *self.setup.systems(chunkers, retrievers, baseline, session),
+            *self.setup.systems(chunkers, retrievers, match, as_in_sources, baseline, session),
             *self.results.results(state, session),
         )
 
@@ -231,6 +245,7 @@ def build_retrieval(services: Services, session: gr.State) -> tuple[Shown, gr.Ra
                 info="a retriever, or one with a model that was trained here",
                 elem_id="evaluate-retrievers",
             )
+            match, sources = counting(setup.defaults)
             systems = live_html(elem_id="evaluate-systems")
             baseline = gr.Dropdown([], label="Compare with", elem_id="evaluate-baseline")
             work = live_html(elem_id="evaluate-work")
@@ -267,13 +282,10 @@ def build_retrieval(services: Services, session: gr.State) -> tuple[Shown, gr.Ra
         with gr.Column(scale=3):
             item = live_html(elem_id="evaluate-item")
             page = live_html(elem_id="evaluate-page")
-    chosen = [chunkers, retrievers, baseline, session]
+    chosen = [chunkers, retrievers, match, sources, baseline, session]
     shown = [earlier, table, plot, items, tools, item, state, page]
     _wire_questions(setup, [source, upload, scope, session], blank, known, work)
-    for chosen_by_hand in (source.input, chunkers.input, retrievers.input, baseline.input):
-        chosen_by_hand(setup.remember, [source, *chosen], None, trigger_mode="always_last", **AT_ONCE)
-    for field in (chunkers, retrievers):
-        field.input(setup.systems, chosen, [systems, baseline], trigger_mode="always_last", **QUIET)
+    _wire_choices(setup, source, chosen, [systems, baseline])
     asked = [source, upload, scope, *chosen, state]
     go.click(tab.evaluate, asked, [work, go, stop, *shown], concurrency_limit=None, **QUIET)
     stop.click(tab.stop, None, None, **AT_ONCE)
@@ -289,7 +301,7 @@ def build_retrieval(services: Services, session: gr.State) -> tuple[Shown, gr.Ra
         Shown(
             tab.show,
             asked,
-            [source, upload, scope, chunkers, retrievers, known, systems, baseline, *shown],
+            [source, upload, scope, chunkers, retrievers, match, sources, known, systems, baseline, *shown],
             states=[state],
         ),
         what,
@@ -308,6 +320,19 @@ def _wire_questions(setup: Setup, about: list[Any], blank: gr.Button, known: gr.
     for changed in (upload.upload, upload.clear):
         changed(setup.uploaded, about, known, **QUIET)
     known.click(setup.question_clicked, about, [known, work], concurrency_limit=None, **QUIET)
+
+
+def _wire_choices(setup: Setup, source: gr.Radio, chosen: Sequence[Any], made: list[Any]) -> None:
+    """Have choices remembered, and the systems shown that they make; `chosen` as the handlers of `Setup` take them."""
+    chunkers, retrievers, match, sources, baseline, _ = chosen
+    last: dict[str, Any] = {"trigger_mode": "always_last"}
+    for by_hand in (source.input, chunkers.input, retrievers.input, match.input, baseline.input):
+        by_hand(setup.remember, [source, *chosen], None, **last, **AT_ONCE)
+    for field in (chunkers, retrievers):
+        field.input(setup.systems, chosen, made, **last, **QUIET)
+    taken = sources.input(setup.of_profile, sources, [chunkers, match], **last, **AT_ONCE)
+    taken.then(setup.remember, [source, *chosen], None, **AT_ONCE)
+    taken.then(setup.systems, chosen, made, **QUIET)
 
 
 def _wire_files(

@@ -10,13 +10,13 @@ from typing import Any
 import gradio as gr
 
 from pdfqa_core.errors import PdfQAError, UsageError
-from pdfqa_core.evaluation_types import Evaluation, EvaluationSummary, IndexCost, ScoredItem
+from pdfqa_core.evaluation_types import GOLD_MATCH, Evaluation, EvaluationSummary, IndexCost, ScoredItem
 from pdfqa_core.exports.frames import clipboard_text, comparison_frame
 from pdfqa_core.exports.report import deviations_of
-from pdfqa_core.exports.table import interval_words
+from pdfqa_core.exports.table import interval_words, matching
 from pdfqa_core.metrics.comparison import Cell, Comparison, latency
 from pdfqa_core.metrics.statistics import Summary
-from pdfqa_core.protocols.retrieval import DEPTH, counted, curve
+from pdfqa_core.protocols.retrieval import DEPTH, EXACT, counted, curve
 from pdfqa_core.services import Services
 from pdfqa_core.types import Span
 from pdfqa_core.ui.components import CLICK_AGAIN, clicked, day, error_html, megabytes, plural, render
@@ -137,12 +137,14 @@ def numbers_of(ids: Sequence[str]) -> dict[str, str]:
     return dict(zip(ids, ids, strict=True))
 
 
-def mark_words(places: Sequence[str]) -> str:
-    """Return what ✓ says of a passage, by what is known of the gold; empty where there is none."""
+def mark_words(places: Sequence[str], match: str = "") -> str:
+    """Return what ✓ says of a passage, by what is known of the gold and what counts; empty where there is none."""
     exact = {place_of(place)[2] is not None for place in places}
     if not exact:
         return ""
-    if exact == {True}:
+    if match.startswith(f"{EXACT}:"):
+        means = "is the one passage that has most of the gold quote"
+    elif exact == {True}:
         means = "has words of the gold quote; another passage of the same page does not count"
     elif exact == {False}:
         means = "lies on the gold page, whatever it says there"
@@ -218,6 +220,7 @@ class Results:
             otherwise=(*(text for _, text in found.lettered), *found.others),
             rows=rows_of(evaluation, compared),
             intervals=interval_words(compared),
+            matching=matching(evaluation),
             copied=clipboard_text(comparison_frame(compared)),
         )
 
@@ -256,7 +259,7 @@ class Results:
             gold=gold,
             systems=hits,
             shown=shown,
-            mark=mark_words(places),
+            mark=mark_words(places, evaluation.settings.get(GOLD_MATCH, "")),
         )
 
     # ------------------------------------------------------------ clicks

@@ -53,7 +53,7 @@ from pdfqa_core.ui.evaluate_runs_view import (
     steps_of,
     wanted_items,
 )
-from pdfqa_core.ui.evaluate_setup import OWN_FILE, finders, scope_offered
+from pdfqa_core.ui.evaluate_setup import OWN_FILE, finders, passages_by, scope_offered
 from pdfqa_core.ui.page_view import show_page
 from pdfqa_core.ui.roles import check_models, may_choose_models
 from pdfqa_core.ui.session import Session
@@ -542,3 +542,5 @@ def _wire_set_up(tab: Tab, left: Fields, form: list[Any]) -> None:
         event(**described_now, **last)
     for name in STRATEGIES:
         left.field(name).input(**planned_now, **last)
+    sources, chunkers = left.field("as_in_sources"), left.field("chunkers")
+    sources.input(partial(passages_by, tab.services), sources, chunkers, **last, **AT_ONCE).then(**planned_now)

@@ -23,6 +23,7 @@ from pdfqa_core.protocols import (
     drawn,
     run_protocols,
 )
+from pdfqa_core.protocols.base import SEED, profile_named
 from pdfqa_core.protocols.gold import forms, rows
 from pdfqa_core.protocols.refusal import with_unanswerable
 from pdfqa_core.services import SAMPLE, RunRequest, Services
@@ -142,7 +143,8 @@ class Form:
             "rewriters": self.rewriters,
             "models": self.models,
         }
-        settings = session.settings
+        profile = SEED if self.as_in_sources else ""
+        settings = profile_named(profile).set_in(session.settings)
         if self.temperature:
             settings = settings.changed("llm", temperature=self.temperature)
         histories = tuple(HISTORIES[one] for one in self.histories) if self.concerns("histories") else ()
@@ -154,7 +156,7 @@ class Form:
             histories,
             _count(self.limit),
             _count(self.seed),
-            "seed" if self.as_in_sources else "",
+            profile,
             unanswerable=self.others,
             options=self._options(),
             document_ids=() if self.source == SAMPLE_QUESTIONS else tuple(self.scope or ()),

@@ -15,7 +15,7 @@ from pdfqa_core.evaluation_types import Evaluation, Prediction, Run, RunState, R
 from pdfqa_core.exports.insights import guide, insights, successes
 from pdfqa_core.exports.report import deviations_of
 from pdfqa_core.exports.runs import chart_panels, drawable
-from pdfqa_core.exports.table import interval_words, measure_of, spread_text
+from pdfqa_core.exports.table import interval_words, matching, measure_of, spread_text
 from pdfqa_core.metrics.comparison import TURN, TYPE, Cell, Comparison, ItemGroup, compare, grouped, latency, spreads
 from pdfqa_core.metrics.rag import PHRASE
 from pdfqa_core.metrics.short_answers import answer_tokens, normalise_answer
@@ -574,6 +574,7 @@ class RunResults:
             measures=[(name, head_of(name), measure_of(name), found.marks.get(name, "")) for name in measures],
             sort=state.sort,
             rows=result_rows(evaluation, comparison, state.sort),
+            matching=matching(evaluation) if any(name.startswith("HR@") for name in measures) else "",
             others=len(names) - 1,
             names=names,
             turns=group_rows(turns, by, names),

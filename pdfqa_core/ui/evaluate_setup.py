@@ -11,10 +11,13 @@ from typing import Any, TypeAlias
 import gradio as gr
 
 from pdfqa_core.errors import PdfQAError, UsageError
+from pdfqa_core.protocols.base import AS_IN_THE_SOURCES, DEFAULT
 from pdfqa_core.protocols.gold import GoldFile, forms, packed, read_gold, suffixes
+from pdfqa_core.protocols.retrieval import EXACT, MATCHES, OVERLAP, PAGE
 from pdfqa_core.services import SAMPLE, Outcome, Services
 from pdfqa_core.services.recipes import names as strategies
 from pdfqa_core.services.systems import grid, with_models
+from pdfqa_core.settings import Settings
 from pdfqa_core.types import Progress
 from pdfqa_core.ui import downloads
 from pdfqa_core.ui.components import FIELD_HEIGHT, clicked, error_html, render
@@ -86,6 +89,7 @@ MOST_REMEMBERED = 2_000_000  # characters of a file of questions that is there a
 SAMPLE_QUESTIONS, OWN_FILE = "The sample's 15 questions", "My file"
 ACCEPTED_QUESTIONS = "Accepted questions"  # of the Train tab
 SOURCES = (SAMPLE_QUESTIONS, ACCEPTED_QUESTIONS, OWN_FILE)
+MATCH_LABELS = {OVERLAP: "overlaps the gold", EXACT: "is the one with most of it", PAGE: "is on its page"}
 NONE_ACCEPTED = "No question is accepted yet: make and review some on the Train tab."
 OWN_HINT = "Bring a file of questions with the places that answer them: a table, JSON, or a published data set."
 
@@ -96,12 +100,31 @@ def finders(services: Services) -> list[str]:
     return [*strategies("retriever"), *with_models(trained)]
 
 
+def counting(defaults: Sequence[Any]) -> tuple[gr.Radio, gr.Checkbox]:
+    """Return the fields for what counts as right, and for all as in the sources."""
+    match = gr.Radio(
+        [(label, name) for name, label in MATCH_LABELS.items()],
+        value=defaults[3],
+        label="A passage counts if it",
+        elem_id="evaluate-match",
+    )
+    info = "Unchanged paragraphs, each ranked by itself, of which one is right"
+    return match, gr.Checkbox(defaults[4], label="As in the sources", info=info, elem_id="evaluate-sources")
+
+
+def passages_by(services: Services, as_in_sources: bool) -> list[str]:
+    """Return what cuts passages as in the sources, or as the program was started."""
+    chosen = AS_IN_THE_SOURCES.settings["chunking"]["chunker"] if as_in_sources else services.settings.chunking.chunker
+    return [str(chosen)]
+
+
 class Setup:
     """The left column: what is to be measured."""
 
     def __init__(self, services: Services) -> None:
         self.services = services
-        self.defaults = (SAMPLE_QUESTIONS, [services.settings.chunking.chunker], ["bm25", "dense", "hybrid"])
+        chunkers = [services.settings.chunking.chunker]
+        self.defaults = (SAMPLE_QUESTIONS, chunkers, ["bm25", "dense", "hybrid"], OVERLAP, False)
 
     def file(self, source: str, upload: Upload, owner: str = "") -> GoldFile:
         """Return the chosen questions; the accepted ones are the owner's. Raises PdfQAError where there are none."""
@@ -128,11 +151,30 @@ class Setup:
         text, name = preference(owner, QUESTIONS), preference(owner, QUESTIONS_NAME)
         return downloads.write(Path(str(name)).name, str(text).encode("utf-8", "replace")) if text and name else None
 
+    def of_profile(self, as_in_sources: bool) -> tuple[list[str], str]:
+        """Return the passages and what counts as the sources have them, or as at first; both can be changed then."""
+        profile = AS_IN_THE_SOURCES if as_in_sources else DEFAULT
+        return passages_by(self.services, as_in_sources), profile.gold_match
+
     def remember(
-        self, source: str, chunkers: Sequence[str], retrievers: Sequence[str], baseline: str, session: Session
+        self,
+        source: str,
+        chunkers: Sequence[str],
+        retrievers: Sequence[str],
+        match: str,
+        as_in_sources: bool,
+        baseline: str,
+        session: Session,
     ) -> None:
         """Remember the choices for the next time the page is loaded."""
-        choices = {"source": source, "chunkers": chunkers, "retrievers": retrievers, "baseline": baseline}
+        choices = {
+            "source": source,
+            "chunkers": chunkers,
+            "retrievers": retrievers,
+            "match": match,
+            "as_in_sources": as_in_sources,
+            "baseline": baseline,
+        }
         self.services.people.owners.set_preference(session.owner, CHOICES, json.dumps(choices))
 
     def choices(self, owner: str) -> dict[str, Any]:
@@ -145,7 +187,9 @@ class Setup:
         kept = {key: [name for name in found.get(key, ()) if name in names] for key, names in known.items()}
         if found.get("source") not in SOURCES or not all(kept.values()):
             return {}
-        return {**kept, "source": found["source"], "baseline": str(found.get("baseline", ""))}
+        match = found.get("match") if found.get("match") in MATCHES else OVERLAP
+        known_too = {"match": match, "as_in_sources": found.get("as_in_sources") is True}
+        return {**kept, **known_too, "source": found["source"], "baseline": str(found.get("baseline", ""))}
 
     def searched(self, source: str, scope: Sequence[str], session: Session) -> tuple[str, ...]:
         """Return the documents that are searched, empty: all; the sample's questions are about the sample."""
@@ -201,12 +245,26 @@ class Setup:
             message = error_html(error)
         yield self.questions(source, upload, scope, session), message
 
+    @staticmethod
+    def made(
+        chunkers: Sequence[str], retrievers: Sequence[str], as_in_sources: bool, session: Session
+    ) -> dict[str, Settings]:
+        """Return the chosen systems: the recipe with each of these, what it leaves open as in the sources or not."""
+        profile = AS_IN_THE_SOURCES if as_in_sources else DEFAULT
+        return grid(profile.set_in(session.settings), chunkers, retrievers)
+
     def systems(
-        self, chunkers: Sequence[str], retrievers: Sequence[str], baseline: str, session: Session
+        self,
+        chunkers: Sequence[str],
+        retrievers: Sequence[str],
+        match: str,
+        as_in_sources: bool,
+        baseline: str,
+        session: Session,
     ) -> tuple[str, gr.Dropdown]:
         """Return the chips of the chosen systems and the choice of a baseline."""
         try:
-            systems = grid(session.settings, chunkers, retrievers)
+            systems = self.made(chunkers, retrievers, as_in_sources, session)
             check_models(self.services, systems.values())
             shown = []
             for name, settings in systems.items():

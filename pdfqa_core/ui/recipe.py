@@ -95,7 +95,8 @@ def settings_from(values: Sequence[Any], base: Settings, *, models: bool = True)
     for (place, look), value in zip(FIELDS.items(), values, strict=True):
         if (models or not look.local) and not (look.slider and value is None):
             section, name = place
-            changes.setdefault(section, {})[name] = _taken(place, value)
+            if (taken := _taken(place, value)) != _value(place, base):  # what nobody touched is not set by hand
+                changes.setdefault(section, {})[name] = taken
     try:
         for section, fields in changes.items():
             base = base.changed(section, **fields)

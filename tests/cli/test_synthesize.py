@@ -6,7 +6,9 @@ import json
 
 import pytest
 
-from pdfqa_core.services import LOCAL_OWNER
+from pdfqa_core.cli import parser
+from pdfqa_core.cli.options import settings_of
+from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.storage import Outcome, Store
 
 RULES = ("synthesize", "--kind", "rules", "--retriever", "bm25", "--passages", 0, "--questions", 2)
@@ -43,6 +45,21 @@ def test_an_evaluation_reads_what_was_written(made, workspace, tmp_path, run, fo
     assert found["n"] == made["outcomes"]["new"]
     assert found["unscored"] == 0
     assert found["mean"] == 1  # a question stays only if a search of the first five finds its passage
+
+
+def test_of_an_exact_match_only_the_passage_counts_that_a_question_was_made_of(made, workspace, tmp_path, run):
+    run(*RULES, "--output", tmp_path / "q.jsonl")
+    unmerged = ("--retriever", "bm25", "--no-merge-overlaps")
+    call = ("evaluate", "retrieval", "--data", tmp_path / "q.jsonl", *unmerged, "--gold-match")
+    first, others = (run(*call, match, "--json").data["systems"][0] for match in ("exact", "overlap"))
+    ranks = []
+    with Services.open(workspace, settings_of(parser().parse_args(["search", "x", *unmerged]))) as services:
+        list(services.index.build(LOCAL_OWNER, services.settings))
+        for one in services.training.synthesis.kept.list(LOCAL_OWNER, [Outcome.NEW]):
+            hits = services.index.search(LOCAL_OWNER, one.text, services.settings, k=100)
+            ranks.append([hit.passage.id for hit in hits].index(one.passage_id) + 1)
+    assert sorted(item["rank"] for item in first["items"]) == sorted(ranks)
+    assert first["metrics"]["MRR"]["mean"] < others["metrics"]["MRR"]["mean"]  # neighbouring windows count there too
 
 
 def test_only_accepted_ones_are_written_and_used_as_examples(made, workspace, tmp_path, run):

@@ -7,10 +7,22 @@ import pytest
 from pdfqa_core.evaluation_types import Evaluation, ScoredItem, ScoredSystem
 from pdfqa_core.exports.report import deviations_of, table_latex
 from pdfqa_core.metrics.comparison import compare
-from pdfqa_core.protocols.base import DEFAULT, HEADINGS, deviations
+from pdfqa_core.protocols.base import (
+    DEFAULT,
+    HEADINGS,
+    TABLES,
+    WINDOWS,
+    deviations,
+    ranking_deviations,
+    search_deviations,
+)
+from pdfqa_core.settings import Settings
 
-MEASURES = ("answer_f1", "rouge_l_sum", "citation_precision", "MRR")
-NOTES = ("2 answers failed.", *deviations(MEASURES, DEFAULT), f"{HEADINGS} (--profile seed)")
+MEASURES = ("answer_f1", "rouge_l_sum", "citation_precision", "MRR", "HR@5")
+NOTES = (
+    "2 answers failed.", *deviations(MEASURES, DEFAULT), *ranking_deviations("page", all_passages=False),
+    *search_deviations([Settings().changed("retrieval", retriever="dense", spelling=False, merge_overlaps=False)]),
+)  # fmt: skip
 
 
 def evaluation(*names: str) -> Evaluation:
@@ -26,9 +38,10 @@ def latex(*names: str) -> str:
 
 def test_deviations_are_told_from_other_notes_and_belong_to_their_measures():
     found = deviations_of(NOTES, MEASURES)
-    assert found.marks == {"rouge_l_sum": "a", "MRR": "b"}
-    assert [text.partition(":")[0] for _, text in found.lettered] == ["ROUGE-Lsum and DR", "MRR"]
-    assert (found.others, found.notes, found.any) == ((HEADINGS,), ("2 answers failed.",), True)
+    assert found.marks == {"rouge_l_sum": "a", "MRR": "bc", "HR@5": "c"}
+    assert [text.partition(":")[0] for _, text in found.lettered] == ["ROUGE-Lsum and DR", "MRR", "HR@k and MRR"]
+    assert found.others == (HEADINGS, TABLES, f"{WINDOWS} (always)")
+    assert (found.notes, found.any) == (("2 answers failed.",), True)
     assert not deviations_of(("A note.",), MEASURES).any
     marks = deviations_of(deviations(("bertscore_f1",), DEFAULT), ("bertscore_f1", "bleu_1")).marks
     assert marks == {"bertscore_f1": "a"}
@@ -44,7 +57,7 @@ def test_long_names_of_systems_head_columns_as_numbers():
 
 def test_many_systems_stand_below_short_heads():
     text = latex(*(f"system {n}" for n in range(12)))
-    assert r"System & F1 & R-Lsum$^{a}$ & Cit. P & MRR$^{b}$ \\" in text
+    assert r"System & F1 & R-Lsum$^{a}$ & Cit. P & MRR$^{bc}$ & HR@5$^{c}$ \\" in text
     assert "F1: Answer F1; R-Lsum: ROUGE-Lsum F; Cit. P: Citation precision." in text
     assert all(f"system {n} &" in text for n in range(12))
 

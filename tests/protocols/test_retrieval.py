@@ -8,7 +8,21 @@ from pdfqa_core.evaluation_types import Evaluation, GoldItem, Ranking, ScoredSys
 from pdfqa_core.metrics.comparison import compare, latency
 from pdfqa_core.protocols.base import cited_id
 from pdfqa_core.protocols.gold import GoldFile, GoldPlace, GoldQuestion
-from pdfqa_core.protocols.retrieval import MEASURES, curve, judge, locate, resolve, run_system, scored
+from pdfqa_core.protocols.retrieval import (
+    EXACT,
+    MEASURES,
+    OVERLAP,
+    PAGE,
+    covered,
+    curve,
+    gold_places,
+    judge,
+    locate,
+    matched,
+    resolve,
+    run_system,
+    scored,
+)
 from pdfqa_core.types import Document, Hit, Page, Passage, Progress, Question, Span
 
 
@@ -56,6 +70,35 @@ def test_a_span_is_found_by_overlap_and_a_page_by_touch():
     assert [e.gain for e in entries] == [0.0, 1.0, 0.0, 1.0, 0.0]
     assert entries[1].docno == "d#1:10-20"
     assert entries[2].docno == "again"  # a place counts once
+
+
+P1, P2 = passage("p1", ("d", 1, 0, 100)), passage("p2", ("d", 1, 50, 150))
+ACROSS, TABLE = passage("across", ("d", 1, 150, 200), ("d", 2, 0, 50)), passage("table", ("d", 3, 0, 90))
+ON_PAGES = {("d", 1): [P1, P2, ACROSS], ("d", 2): [ACROSS], ("d", 3): [TABLE, passage("note", ("d", 3, 90, 99))]}
+
+
+@pytest.mark.parametrize(
+    ("spans", "pages", "right", "by_page"),
+    [
+        ([("d", 1, 0, 99)], [], ["p1"], 3),  # a question made of p1, whose last dot its quote leaves out
+        ([("d", 1, 60, 90)], [], ["p1"], 3),  # in both: the first
+        ([("d", 1, 90, 140)], [], ["p2"], 3),
+        ([("d", 1, 150, 200), ("d", 2, 0, 50)], [], ["across"], 3),  # one passage, one place
+        ([("d", 1, 0, 9), ("d", 3, 1, 9)], [], ["p1", "table"], 4),
+        ([], [("d", 2)], ["across"], 1),
+        ([], [("d", 3)], [], 1),  # two passages are on the page
+        ([("d", 1, 0, 9)], [("d", 3)], ["p1"], 4),
+    ],
+)
+def test_what_counts_is_the_one_passage_what_overlaps_or_the_page(spans, pages, right, by_page):
+    gold, ranked = item(spans=spans, pages=pages), hits(P2, P1, ACROSS, TABLE)
+    (exact,), notes = matched([gold], EXACT, lambda *page: ON_PAGES.get(page, []))
+    assert {hit.passage.id for hit in ranked if covered(exact, hit.passage)} == set(right)
+    assert len(gold_places(exact)) == len(right)
+    assert bool(notes) is not bool(right)
+    assert matched([gold], OVERLAP, ON_PAGES.get) == ((gold,), ())
+    ((paged,), _) = matched([gold], PAGE, ON_PAGES.get)
+    assert sum(bool(covered(paged, hit.passage)) for hit in ranked) == by_page
 
 
 def test_a_passage_on_two_gold_pages_takes_two_ranks():

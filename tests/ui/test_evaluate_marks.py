@@ -30,19 +30,21 @@ PARAGRAPHS = (  # the best passage for QUESTION is not the one with QUOTE
 
 
 @pytest.mark.parametrize(
-    ("gold", "rank", "place", "meaning"),
+    ("gold", "match", "rank", "place", "meaning"),
     [
-        ({"quote": QUOTE}, 2, "quote", "another passage of the same page does not count"),
-        ({}, 1, "whole page", "lies on the gold page"),
+        ({"quote": QUOTE}, "overlap", 2, "quote", "another passage of the same page does not count"),
+        ({"quote": QUOTE}, "exact", 3, "quote", "is the one passage that has most of the gold quote"),
+        ({"quote": QUOTE}, "page", 1, "whole page", "lies on the gold page"),
+        ({}, "overlap", 1, "whole page", "lies on the gold page"),
     ],
 )
-def test_the_first_mark_is_at_the_rank_of_the_table(gold, rank, place, meaning, tmp_path, make_pdf):
+def test_the_first_mark_is_at_the_rank_of_the_table(gold, match, rank, place, meaning, tmp_path, make_pdf):
     file = tmp_path / "questions.jsonl"
     file.write_text(json.dumps({"question": QUESTION, "document": "tariff.pdf", "page": 1, **gold}), encoding="utf-8")
     systems = grid(BM25.changed("chunking", size=24, step=24), ["windows"], ["bm25"])
     with Services.open(tmp_path / "workspace", BM25, FakeModels()) as services:
         list(services.documents.ingest(LOCAL_OWNER, [make_pdf(PARAGRAPHS, name="tariff.pdf")]))
-        *_, evaluation = services.evaluation.evaluate_retrieval(LOCAL_OWNER, read_gold(file), systems)
+        *_, evaluation = services.evaluation.evaluate_retrieval(LOCAL_OWNER, read_gold(file), systems, gold_match=match)
         assert isinstance(evaluation, Evaluation)
         (item,) = evaluation.systems[0].items
         event = gr.EventData(None, {"action": "item", "item": item.id})

@@ -14,9 +14,8 @@ from pdfqa_core.exports.evaluation_files import trec_files
 from pdfqa_core.metrics.ranking import RankingMeasure
 from pdfqa_core.protocols.base import profile_named
 from pdfqa_core.protocols.gold import forms, read_gold
-from pdfqa_core.protocols.retrieval import DEPTH, MEASURES
+from pdfqa_core.protocols.retrieval import MATCHES, MEASURES
 from pdfqa_core.services import LOCAL_OWNER, Services
-from pdfqa_core.services.run_asking import with_unset
 from pdfqa_core.services.systems import grid, read_systems
 from pdfqa_core.types import Progress
 
@@ -41,6 +40,13 @@ def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command.add_argument(
         "--depth", type=int, help="passages that are looked at, 0: all (default: 100, with --profile seed all)"
     )
+    command.add_argument(
+        "--gold-match",
+        choices=tuple(MATCHES),
+        default="",
+        help=f"which passages count as right: {'; '.join(f'{name}: {words}' for name, words in MATCHES.items())} "
+        "(default: overlap, with --profile seed exact)",
+    )
     add_profile(command)
     command.add_argument("--document", action="append", default=[], metavar="NAME", help="only in this file")
     command.add_argument("--trec", type=Path, metavar="DIR", help="write TREC qrels and a run file per system")
@@ -53,11 +59,9 @@ def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def run_retrieval(arguments: argparse.Namespace) -> int:
     """Evaluate and print a table, the differences to the baseline, and the files that were asked for."""
     measures = [RankingMeasure.parse(name).name for name in arguments.measures.split(",") if name.strip()]
-    profile = profile_named(arguments.profile)
-    depth = (0 if profile.all_passages else DEPTH) if arguments.depth is None else arguments.depth
-    if depth < 0 or not measures:
+    if (arguments.depth or 0) < 0 or not measures:
         raise UsageError("--depth is below 0, or --measures is empty.", "Leave them out for the defaults.")
-    settings = with_unset(settings_of(arguments), profile.settings)
+    settings = profile_named(arguments.profile).set_in(settings_of(arguments))
     systems = grid(settings, _listed(arguments.chunkers), _listed(arguments.retrievers))
     if arguments.systems:
         systems |= read_systems(arguments.systems, settings)
@@ -69,7 +73,14 @@ def run_retrieval(arguments: argparse.Namespace) -> int:
             services.documents.require_documents(LOCAL_OWNER)
         scope = services.documents.document_ids(LOCAL_OWNER, arguments.document)
         for event in services.evaluation.evaluate_retrieval(
-            LOCAL_OWNER, file, systems, measures=measures, document_ids=scope, depth=depth
+            LOCAL_OWNER,
+            file,
+            systems,
+            measures=measures,
+            document_ids=scope,
+            depth=arguments.depth,
+            gold_match=arguments.gold_match,
+            profile=arguments.profile,
         ):
             if isinstance(event, Progress):
                 terminal.show(event)

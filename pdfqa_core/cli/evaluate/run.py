@@ -26,6 +26,7 @@ from pdfqa_core.exports.table import measure_of, spread_text
 from pdfqa_core.json_codec import plain
 from pdfqa_core.metrics.comparison import ItemGroup, spreads
 from pdfqa_core.protocols import EVIDENCE, GOLD, PREDICTED, run_protocols
+from pdfqa_core.protocols.base import profile_named
 from pdfqa_core.protocols.gold import forms
 from pdfqa_core.protocols.gold.rows import FIELDS, columns_of, guessed, mapped
 from pdfqa_core.services import LOCAL_OWNER, RunRequest, Services
@@ -128,7 +129,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.limit < 0:
         raise UsageError(f"--limit is {arguments.limit}.", "Give a number of questions, or leave it out for all.")
     settings = settings_of(arguments)
-    systems = _systems(arguments, settings)
+    systems = _systems(arguments, profile_named(arguments.profile).set_in(settings))
     opened = Services.open(workspace_of(arguments), settings)
     with temporary_folder() as folder, opened as services, stopping(services):
         arguments.data = _data(arguments, folder)

@@ -102,9 +102,9 @@ OTHER = {  # another valid value for every setting
     },
     "conversation": {"rewriter": "none", "turns": 7},
     "server": {
-        "host": "0.0.0.0", "hosts": "docs.example.org", "port": 7, "demo": True, "visitor_mb": 7, "visitor_hours": 7, "mode": "simple",
+        "host": "0.0.0.0", "hosts": "docs.example.org", "port": 7, "demo": True, "visitor_mb": 7, "visitor_hours": 7,
         "visitor_pages": 7, "visitor_seconds": 77, "total_mb": 7, "per_minute": 7, "proxied": True,
-        "proxies": "10.0.0.7", "user_header": "X-Forwarded-User", "mcp": True,
+        "mode": "simple", "proxies": "10.0.0.7", "user_header": "X-Forwarded-User", "mcp": True,
     },
 }  # fmt: skip
 

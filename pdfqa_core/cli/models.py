@@ -69,6 +69,7 @@ def run_list(arguments: argparse.Namespace) -> int:
                     "machine": {"memory": machine.total, "free": machine.free, "cores": cores},
                     "folder": str(files.folder),
                     "models": rows,
+                    "suggested": {words: one.name for words, one, _ in files.suggested(llm)},
                     "encoders": [_encoder_row(one, settings.retrieval.embedding_model) for one in encoders],
                     "trained": [_trained_row(one, settings) for one in files.encoders.trained()],
                 },
@@ -81,6 +82,8 @@ def run_list(arguments: argparse.Namespace) -> int:
         mark = "*" if one.name == active else " "
         needs = f"needs {one.memory / 1e9:.1f} GB: {one.fit}" if one.fit else one.problem or "memory unknown"
         print(f"{mark} {one.name:<{width}}  {one.size / 1e6:>6,.0f} MB  {needs:<24}  {one.licence:<19}  {_where(one)}")
+    for words, one, rate in files.suggested(llm):
+        print(f"For this machine, {words}: {one.name}, about {rate:.0f} tokens/s", file=sys.stderr)
     print("Encoders, beside the bundled all-MiniLM-L6-v2 (English):", file=sys.stderr)
     for encoder in encoders:
         said, kept = encoder.entry, encoder.partial / encoder.entry.size

@@ -10,7 +10,7 @@ from typing import Any
 from pdfqa_core.errors import ModelError, PdfQAError, UsageError
 from pdfqa_core.interfaces import Message, StopSignal
 from pdfqa_core.llm import OpenAICompatible
-from pdfqa_core.llm.catalogue import entry, is_path, title_of
+from pdfqa_core.llm.catalogue import entry, is_path, on_disk, title_of
 from pdfqa_core.models.encoders import Encoders
 from pdfqa_core.models.files import ModelFiles, title_of_encoder
 from pdfqa_core.models.language import LanguageModel, api_key
@@ -65,6 +65,19 @@ class Changes:
         self.encoders.forget(name)
 
     # ------------------------------------------------------------ the model in use
+
+    def get(self, name: str) -> None:
+        """Use a model of the catalogue as soon as it is here; the one in use answers until it has been fetched."""
+        if on_disk(entry(name), *self.files.folders) is not None:
+            self.use(name)
+            return
+        before = self.language.wanted
+
+        def arrived() -> None:
+            if self.language.wanted == before:  # nobody has chosen another one meanwhile
+                self.use(name)
+
+        self.files.downloads.start(entry(name), arrived)
 
     def use(self, name: str) -> LLMSettings:
         """Put a model (a name or a path) into use, now and at the next start."""

@@ -14,11 +14,11 @@ from typing import Any
 from pdfqa_core.errors import ModelError, PdfQAError, StorageError, UsageError
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.languages import ENGLISH, UNKNOWN
-from pdfqa_core.llm.catalogue import CatalogueEntry, entry, on_disk, read_catalogue
+from pdfqa_core.llm.catalogue import OWN_WORDS, CatalogueEntry, entry, on_disk, read_catalogue
 from pdfqa_core.llm.download import HubFile, download, partial_bytes, remove_partial
 from pdfqa_core.llm.downloads import Downloads
 from pdfqa_core.llm.gguf import check_model, read_header
-from pdfqa_core.llm.hardware import Fit, Memory, fit, memory, needed_memory
+from pdfqa_core.llm.hardware import COMFORTABLE, Fit, Memory, fit, memory, needed_memory
 from pdfqa_core.llm.partial import forget
 from pdfqa_core.models.trained import TrainedModel, trained_model, trained_models, trained_path
 from pdfqa_core.retrieval.encoder import parts_of
@@ -274,6 +274,11 @@ class ModelFile:
     problem: str = ""
 
 
+# Tokens a second at which people read: 238 words a minute (Brysbaert 2019), four tokens for three words.
+READING_PACE = 238 / 60 * 4 / 3
+SUGGESTED = {"small and quick": 4.0, "balanced": 2.0, "best that fits": 1.0}  # times the pace at which people read
+
+
 @lru_cache(maxsize=64)
 def quantisation(path: Path) -> str:
     """Return the form of a file's weights ("Q4_1", "F16", …), "" if it does not say."""
@@ -419,6 +424,29 @@ class ModelFiles:
         if not isinstance(measured, dict) or not size:
             return None
         return float(measured.get("bandwidth", 0)) * float(measured.get("share", 0)) / size or None
+
+    def suggested(self, llm: LLMSettings) -> tuple[tuple[str, ModelFile, float], ...]:
+        """Return which models this machine runs well: in words, the model, and the tokens a second expected.
+
+        Each is the largest of the catalogue that its memory holds with room to spare and that writes four times, twice
+        or just as fast as people read. Nothing before a speed is known, see `keep_measured`.
+        """
+        free = (self._machine or memory()).free
+        used = [one for one in self.all(llm) if not one.added]
+        rates = {one.name: self.expected_speed(one.size) or 0.0 for one in used}
+        found = []
+        for words, pace in SUGGESTED.items():
+            fast = [
+                one
+                for one in used
+                if rates[one.name] >= pace * READING_PACE
+                and (one.memory <= COMFORTABLE * free or (one.path and one.name == llm.model))
+                and entry(one.name).reader == OWN_WORDS
+            ]
+            if fast:
+                best = max(fast, key=lambda one: one.size)
+                found.append((words, best, rates[best.name]))
+        return tuple(found)
 
     def _write(self, **values: Any) -> None:
         data = {**read_choices(self._workspace), **values}

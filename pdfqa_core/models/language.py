@@ -37,12 +37,13 @@ from pdfqa_core.models.files import ModelFiles
 from pdfqa_core.registry import Registry
 from pdfqa_core.settings import LLMSettings, Settings
 from pdfqa_core.streaming import EitherStop, is_set
-from pdfqa_core.types import Progress
+from pdfqa_core.types import Answer, Progress
 
 # ----------------------------------------------------------------------------------------------------
 # The language model in use, whichever it is: readers hold this one while engines are replaced behind it.
 
 POLL = 0.05  # seconds between two looks at a stop signal
+LONG_ANSWER = 20  # tokens from which on an answer tells how fast the model writes
 LONGEST = 600.0  # seconds that a call without a stop signal waits for an engine to be replaced
 
 
@@ -346,6 +347,14 @@ class LanguageModel:
     def offload(self) -> Offload | None:
         """How much of the model in memory is on a GPU, None where nothing is."""
         return self._llm.engine.offload if self._llm is not None else None
+
+    def note_speed(self, answer: Answer) -> None:
+        """Keep how fast the first long answer was written, so that the speed of other models can be told."""
+        file, seconds, llm = self.file, answer.seconds.get("write", 0.0), self._llm
+        if llm is None or answer.model != llm.name or self.offload or file is None or not file.is_file():
+            return
+        if answer.completion_tokens >= LONG_ANSWER and seconds and self._files.expected_speed(1) is None:
+            self._files.keep_measured(file.stat().st_size * answer.completion_tokens / seconds, 1.0)
 
     @property
     def calls(self) -> tuple[int, int]:

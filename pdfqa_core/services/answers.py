@@ -557,6 +557,7 @@ class AnswerService:
             turn = self.conversations.append_turn(asked.owner, conversation_id, turn, replaces=asked.replaces)
         draft.stored = Stored(conversation_id, turn)
         self._tasks.meters.answered(turn.answer)
+        self._language.note_speed(turn.answer)
         return draft.stored
 
     def summary_reader(self, settings: Settings, title: str) -> tuple[SummaryReader, tuple[str, ...]]:

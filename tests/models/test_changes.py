@@ -10,11 +10,12 @@ import pytest
 
 from pdfqa_core.errors import ModelError, PdfQAError, UsageError
 from pdfqa_core.llm import catalogue
+from pdfqa_core.llm.hardware import Memory
 from pdfqa_core.models import Encoders, LanguageModel, ModelFiles, Models, Speed, speed
 from pdfqa_core.registry import Registry
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.settings import Settings, read_settings
-from pdfqa_core.types import Progress, Stored
+from pdfqa_core.types import Answer, Progress, Stored
 from tests.conftest import FakeLLM
 from tests.llm.gguf_files import header, write
 from tests.llm.hub import serving
@@ -228,6 +229,56 @@ def test_on_a_demo_visitors_look_and_change_nothing(opened, tmp_path):
     with pytest.raises(PdfQAError, match="Visitors of a demo"):
         services.models.changes()
     assert not (services.workspace / "models.json").exists()
+
+
+# ------------------------------------------------------------------ what suits this machine
+
+
+def test_what_suits_this_machine_follows_from_its_free_memory_and_a_measured_speed(tmp_path):
+    def suggested(free, rate=None):
+        files = ModelFiles(tmp_path / str(free) / str(rate), machine=Memory(free, free))
+        if rate is not None:
+            files.keep_measured(rate * card_size, 1.0)
+        return {words: one.name for words, one, _ in files.suggested(Settings().llm)}
+
+    card_size = catalogue.entry(catalogue.DEFAULT).size
+    assert suggested(16 * 10**9) == {}  # nothing was measured yet
+    slow, fast = suggested(16 * 10**9, 12.0), suggested(64 * 10**9, 200.0)
+    assert slow["balanced"] == catalogue.DEFAULT  # the largest at twice the pace of reading
+    assert catalogue.entry(slow["best that fits"]).size > card_size > catalogue.entry(slow["small and quick"]).size
+    assert set(fast.values()) == {"llama-3.1-8b"}
+    assert suggested(2 * 10**9, 200.0)["best that fits"] not in fast.values()  # it does not fit
+
+
+def test_a_model_that_is_fetched_is_used_when_it_is_here(opened, monkeypatch):
+    services = opened()
+    services.models.language.llm()
+    chosen = catalogue.entry("smollm2-360m")
+
+    def fetched(entry, folder, **_):
+        folder.mkdir(parents=True, exist_ok=True)
+        write(folder / entry.file)
+
+    monkeypatch.setattr(services.models.files.downloads, "_fetch", fetched)
+    services.models.changes().get(chosen.name)
+    settle()
+    assert services.settings.llm.model == chosen.name
+
+
+def test_the_first_long_answer_tells_the_speed(opened, tmp_path):
+    services = opened()
+    services.models.changes().use(str(write(tmp_path / "mine.gguf")))
+    settle()
+    name, size = services.models.language.llm().name, (tmp_path / "mine.gguf").stat().st_size
+    short, other, long = (
+        Answer("…", model=model, completion_tokens=tokens, seconds={"write": 4.0})
+        for model, tokens in ((name, 5), ("another", 40), (name, 40))
+    )
+    for answer in (short, other):
+        services.models.language.note_speed(answer)
+        assert services.models.files.expected_speed(size) is None
+    services.models.language.note_speed(long)
+    assert services.models.files.expected_speed(size) == pytest.approx(10)
 
 
 # ------------------------------------------------------------------ speed

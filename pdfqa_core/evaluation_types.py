@@ -219,7 +219,8 @@ class Prediction:
 
     `asked` is the question that was searched for. `found` are the places of each passage found for it, best first, as
     citations name them; None where nothing was searched. `refused` and `perhaps` are as in `Answer`, `quote` is its
-    `nearest`. `seconds` is None where a reply was remembered from an earlier run instead of written.
+    `nearest`. `seconds`, `first_word` (in seconds from the question on) and `rate` (tokens a second) are None where a
+    reply was remembered from an earlier run instead of written.
     """
 
     item_id: str
@@ -236,6 +237,8 @@ class Prediction:
     found: tuple[tuple[str, ...], ...] | None = None
     perhaps: bool = False
     quote: CitedPlace | None = None
+    first_word: float | None = None
+    rate: float | None = None
 
     @property
     def outcome(self) -> Outcome:

@@ -12,11 +12,15 @@ from typing import Any
 
 from pdfqa_core.cli import terminal
 from pdfqa_core.cli.options import add_common, settings_of, workspace_of
+from pdfqa_core.cli.terminal import stopping
 from pdfqa_core.errors import StoppedError, UsageError
 from pdfqa_core.llm.catalogue import CatalogueEntry, entry, is_path, on_disk
 from pdfqa_core.llm.download import download, partial_bytes
 from pdfqa_core.models import EncoderFile, LanguageModel, ModelFile, ModelFiles, TrainedModel
 from pdfqa_core.models.files import encoder_entry, fetch_encoder, is_encoder
+from pdfqa_core.services import LOCAL_OWNER, SAMPLE, Services
+from pdfqa_core.services.documents import sample_pdf
+from pdfqa_core.services.model_choice import compare_models
 from pdfqa_core.settings import Settings, models_path
 from pdfqa_core.types import Progress
 
@@ -40,11 +44,17 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         ("prepare", run_prepare, "make the encoder fast on this computer, once (20 s)", ""),
         ("add", run_add, "remember a GGUF file of this computer", "PATH"),
         ("remove", run_remove, "delete the file of a model, or forget an added one", "NAME"),
+        ("compare", run_compare, "put the same questions to several models and say which to take", "MODEL"),
     ):
         action = actions.add_parser(name, help=words, description=words[:1].upper() + words[1:] + ".")
         if argument:
             optional = "?" if argument.startswith("[") else None
-            action.add_argument("model", metavar=argument.strip("[]"), nargs=optional)
+            several = "+" if name == "compare" else optional
+            action.add_argument("model", metavar=argument.strip("[]"), nargs=several)
+        if name == "compare":
+            action.add_argument(
+                "--data", type=Path, metavar="FILE", help="questions with gold answers (default: those of the sample)"
+            )
         add_common(action)
         action.set_defaults(run=run)
 
@@ -271,6 +281,34 @@ def run_add(arguments: argparse.Namespace) -> int:
     else:
         print(f"Added {path}")
         print("Use it on the Models tab, or with --model PATH or PDFQA_MODEL=PATH.", file=sys.stderr)
+    return 0
+
+
+def run_compare(arguments: argparse.Namespace) -> int:
+    """Ask, and print a table with a sentence on which model to take; the sample is added where no file is named."""
+    with Services.open(workspace_of(arguments), settings_of(arguments)) as services, stopping(services):
+        data = arguments.data or SAMPLE / "questions.jsonl"
+        if arguments.data is None:
+            for _ in services.documents.ingest(LOCAL_OWNER, [sample_pdf()]):
+                pass
+        for event in compare_models(services.evaluation, LOCAL_OWNER, arguments.model, data, services.settings):
+            if isinstance(event, Progress):
+                terminal.show(event)
+            else:
+                found = event
+    terminal.clear()
+    if arguments.json:
+        print(json.dumps(asdict(found), ensure_ascii=False))
+        return 0
+    print(f"{'model':<24} {'F1':>18}  sure  cautioned  nothing  failed  seconds  first word  tokens/s  memory")
+    for row in found.rows:
+        f1 = "" if row.f1 is None else f"{row.f1:.2f} [{row.low or 0:.2f}, {row.high or 0:.2f}]"
+        seconds, first, rate = (f"{value:.1f}" if value else "" for value in (row.seconds, row.first_word, row.rate))
+        print(
+            f"{row.model[-24:]:<24} {f1:>18}  {row.sure:>4}  {row.cautioned:>9}  {row.nothing:>7}  {row.failed:>6}  "
+            f"{seconds:>7}  {first:>10}  {rate:>8}  {row.memory / 1e9:.1f} GB"
+        )
+    print(found.advice)
     return 0
 
 

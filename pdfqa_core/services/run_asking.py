@@ -374,7 +374,7 @@ class AskedSystem:
             for one in (hit.passage for hit in read)
         )
         found = tuple(self._places(hit.passage) for hit in answer.hits) if self.system.evidence == SEARCH else None
-        lines = lines_of(answer)
+        lines, write = lines_of(answer), answer.seconds.get("write", 0.0)
         return Prediction(
             case.id,
             answer.text,
@@ -388,6 +388,8 @@ class AskedSystem:
             found=found,
             perhaps=answer.perhaps,
             quote=self._cited(lines[0]) if lines else None,
+            first_word=answer.seconds.get("first_token") if seconds is not None else None,
+            rate=answer.completion_tokens / write if seconds is not None and write else None,
         )
 
     def _places(self, passage: Passage) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,12 +56,18 @@ class ModelComparison:
 
 
 def compare_models(
-    evaluation: EvaluationService, owner: str, models: Sequence[str], data: Path, settings: Settings
+    evaluation: EvaluationService,
+    owner: str,
+    models: Sequence[str],
+    data: Path,
+    settings: Settings,
+    begun: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Progress | ModelComparison]:
     """Put the questions of a file to several models; yields progress, then the comparison.
 
-    What was asked before with the same settings is not asked again. Raises UsageError for fewer than two models, an
-    unknown name or a file that cannot be read, ModelError where one is not here.
+    What was asked before with the same settings is not asked again. `begun` is told the run's id, by which it is
+    stopped. Raises UsageError for fewer than two models, an unknown name or a file that cannot be read, ModelError
+    where one is not here.
     """
     if not 2 <= len(set(models)) <= MOST:
         raise UsageError(f"Two to {MOST} models are compared.", "Name them: pdfqa models compare A B.")
@@ -69,6 +75,7 @@ def compare_models(
     kinds = {case.answerable for case in run_protocols.get("answers").read(data).cases}
     request = RunRequest("refusal" if len(kinds) > 1 else "answers", data, systems, options={"bertscore": "no"})
     run = evaluation.begin(owner, request)
+    begun(run.id)
     for event in evaluation.go(owner, run.id):
         if isinstance(event, Evaluation):
             predictions = evaluation.runs.predictions(owner, run.id)

@@ -16,7 +16,9 @@ from pdfqa_core.llm.template import TEMPLATES
 from pdfqa_core.models import Changes, Speed, State
 from pdfqa_core.models.files import quantisation
 from pdfqa_core.models.language import api_key
-from pdfqa_core.services import Services
+from pdfqa_core.services import SAMPLE, Services
+from pdfqa_core.services.documents import sample_pdf
+from pdfqa_core.services.model_choice import ModelComparison, compare_models
 from pdfqa_core.settings import LLMSettings
 from pdfqa_core.types import Progress
 from pdfqa_core.ui import encoders
@@ -32,6 +34,7 @@ from pdfqa_core.ui.components import (
 )
 from pdfqa_core.ui.documents import work_html
 from pdfqa_core.ui.downloads import BUSY, CALM, download_words
+from pdfqa_core.ui.evaluate_setup import brought, file_field
 from pdfqa_core.ui.session import Session, Shown
 
 TONES = {"fits": "ok", "tight": "warn", "too large": "bad"}
@@ -151,6 +154,7 @@ class Handlers:
 
     def __init__(self, services: Services) -> None:
         self.services = services
+        self.compared: dict[str, str] = {}  # the run in which models are compared, by owner
 
     def state(self, message: str = "") -> tuple[str, str, str, gr.Timer]:
         """Return the model in use, the cards, a message and when to look again."""
@@ -264,6 +268,45 @@ class Handlers:
         """Stop measuring."""
         self.services.tasks.stop(self._key(request))
 
+    # ------------------------------------------------------------ several models on the same questions
+
+    def here(self) -> Any:
+        """Return the choices of the comparison: the models whose files are here."""
+        found = [one for one in self.services.models.files.all(self.services.settings.llm) if one.path]
+        return gr.Dropdown(choices=[(one.title, one.name) for one in found])
+
+    def compare(self, chosen: list[str] | None, upload: Any, session: Session) -> Iterator[tuple[Any, ...]]:
+        """Put a file's questions, or those of the sample, to the models, with progress."""
+        yield work_html(Progress("beginning")), gr.Button(visible=False), gr.Button(visible=True)
+        said = ""
+        try:
+            self.services.models.changes()  # raises it where visitors may not
+            data = brought(upload) or SAMPLE / "questions.jsonl"
+            if not upload:
+                for _ in self.services.documents.ingest(session.owner, [sample_pdf()]):
+                    pass
+            self.compared.pop(session.owner, None)
+            for event in compare_models(
+                self.services.evaluation,
+                session.owner,
+                chosen or [],
+                data,
+                session.settings,
+                lambda run: self.compared.update({session.owner: run}),
+            ):
+                if isinstance(event, ModelComparison):
+                    said = render("models_compare", found=event)
+                else:
+                    yield work_html(event), gr.skip(), gr.skip()
+        except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
+            said = error_html(error)
+        yield said, gr.Button(visible=True), gr.Button(visible=False)
+
+    def stop_comparing(self, session: Session) -> None:
+        """Stop; what was answered stays in the run, and the same comparison goes on from there."""
+        if run := self.compared.get(session.owner):
+            self.services.evaluation.stop(run)
+
 
 def _form(services: Services) -> list[Any]:
     """Build the settings form; its fields in the order of `form_values`."""
@@ -357,6 +400,21 @@ def _server_card(llm: LLMSettings) -> tuple[Any, ...]:
     return url, chosen, listing, trying, serving, answer
 
 
+def _compare_card() -> tuple[Any, ...]:
+    """Build the card that compares models: which, the file, the buttons and the table."""
+    with gr.Column(elem_classes=["pq-card"]):
+        _heading("Compare models on my questions", "Those of the sample, or a file with gold answers as in Evaluate.")
+        chosen = gr.Dropdown([], multiselect=True, label="Models that are here", elem_id="models-compared")
+        with gr.Accordion("My questions", open=False):
+            upload = file_field("Questions", "models-questions")
+            upload.visible = True
+        with gr.Row():
+            compare = gr.Button("Compare", elem_id="models-compare")
+            stop = gr.Button("Stop", visible=False, elem_id="models-compare-stop", elem_classes=["pq-stop"])
+        table = live_html(elem_id="models-comparison")
+    return chosen, upload, compare, stop, table
+
+
 def _heading(words: str, more: str = "") -> None:
     gr.HTML(render("models_heading", words=words, more=more), padding=False, apply_default_css=False)
 
@@ -377,11 +435,12 @@ def build(services: Services, session: gr.State) -> Shown:
                 stop = gr.Button("Stop", visible=False, elem_id="models-stop", elem_classes=["pq-stop"])
                 speed = live_html(elem_id="models-speed")
         with gr.Column():
-            encoder_cards = encoders.build(services, session)
             cards = live_html(elem_id="models")
             with gr.Column(visible=own, elem_id="models-more"):
+                compared, questions, comparing, halt, table = _compare_card()
                 path, add = _file_card()
                 url, chosen, listing, trying, serving, answer = _server_card(services.settings.llm)
+            encoder_cards = encoders.build(services, session)
     timer = gr.Timer(CALM)
     outputs = [active, cards, message, timer]
     for html in (active, cards):
@@ -392,11 +451,13 @@ def build(services: Services, session: gr.State) -> Shown:
     apply.click(handlers.apply, [session, *fields], [*outputs, session], **QUIET)
     measure.click(handlers.speed, None, [speed, measure, stop, cards], **QUIET)
     stop.click(handlers.stop, None, None, **AT_ONCE)
+    comparing.click(handlers.compare, [compared, questions, session], [table, comparing, halt], **QUIET)
+    halt.click(handlers.stop_comparing, session, None, **AT_ONCE)
     listing.click(handlers.server_models, url, [chosen, answer], **QUIET)
     trying.click(handlers.try_server, [url, chosen], answer, **QUIET)
     serving.click(handlers.use_server, [url, chosen], [active, cards, timer, answer], **QUIET)
 
     def shown(now: Session) -> tuple[Any, ...]:
-        return *handlers.shown(), encoders.cards_html(services, now)
+        return *handlers.shown(), encoders.cards_html(services, now), handlers.here()
 
-    return Shown(shown, [session], [*outputs, *fields, encoder_cards])
+    return Shown(shown, [session], [*outputs, *fields, encoder_cards, compared])

@@ -274,7 +274,11 @@ class Setup:
             return error_html(error), gr.skip()
         names = list(systems)
         value = baseline if baseline in names else names[0]
-        return render("evaluate_systems", systems=shown), gr.Dropdown(choices=names, value=value)
+        told = {
+            "as_in_sources": as_in_sources,
+            "otherwise": AS_IN_THE_SOURCES.overruled(systems.values()) if as_in_sources else (),
+        }
+        return render("evaluate_systems", systems=shown, **told), gr.Dropdown(choices=names, value=value)
 
 
 def _text_of(path: Path) -> str:

@@ -123,6 +123,8 @@ def test_answers_of_a_run_read_the_same_by_the_profile_its_options_and_the_page(
     by_profile = {note for note in written["notes"] if note.startswith(("Citations", "Insufficient"))}
     assert set(seed["notes"]) == set(written["notes"]) - by_profile
     assert seed["settings"]["gold match"].startswith("page: ")
+    said = "All choices follow the sources (profile “seed”), but for what the notes name."  # HR@k counts pages
+    assert said in run("evaluate", "runs", "methods", seed["run"]).out
     settings = settings_of(parser().parse_args(["serve"]))
     with Services.open(workspace, settings) as services:
         request = form(

@@ -71,3 +71,11 @@ def test_a_file_is_measured_a_question_opens_its_gold_page_and_all_is_there_afte
             assert [len(one.items) for one in read_results(files["json"], "retrieval.json").systems] == [2, 2]
             results.get_by_role("button", name="Delete").click()  # the page asks, the browser says yes
             expect(results).not_to_contain_text("my questions")
+            page.get_by_label("As in the sources").first.check()
+            expect(page.locator("#evaluate-chunkers").get_by_label("snippets")).not_to_be_checked()
+            expect(page.locator("#evaluate-chunkers").get_by_label("paragraphs")).to_be_checked()
+            expect(page.get_by_label("is the one with most of it")).to_be_checked()
+            expect(page.locator("#evaluate-systems")).to_contain_text("1 system, everything else as in the sources")
+            page.locator("button#evaluate-go").click()
+            expect(results).to_contain_text("Gold match exact")
+            expect(results).to_contain_text("1 of 2 questions scored")  # a page without a quote has many passages

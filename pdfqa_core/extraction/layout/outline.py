@@ -9,13 +9,14 @@ from __future__ import annotations
 import ctypes
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from pdfqa_core.extraction.raw_page import TextLine
 from pdfqa_core.text import terms
-from pdfqa_core.types import READABLE, BlockKind, Page
+from pdfqa_core.types import READABLE, BlockKind, Box, Page
 
 # ----------------------------------------------------------------------------------------------------
 # The title of a document: its metadata where that is sensible, else its largest heading, else its file name.
@@ -49,6 +50,8 @@ _JOINED_LENGTH = 120
 _SHORT_TITLE = 12  # characters: such a title says little
 _FIRST_PAGES = 3  # among which the first one with text is looked at
 _SAME_HEIGHT = 0.6  # of the tallest heading: from here on another large heading right below is part of the title
+_ALIKE = 0.9  # of the tallest heading: from here on another one is in its type
+_NUMBERED = re.compile(r"\d{1,2}(?:\.\d{1,2})*\.?\s")  # a section begins
 
 
 def sensible(title: str) -> bool:
@@ -85,25 +88,57 @@ def choose_authors(metadata: str) -> str:
     return text if len(text) <= _MAX_LENGTH else text[: _MAX_LENGTH - 1].rsplit(" ", 1)[0].rstrip(" ,;") + "…"
 
 
-def _largest(page: Page) -> str:
-    """Return the tallest headings of a page that follow each other, as one line; empty where it has none."""
-    found: list[tuple[float, int, str, int]] = []
+@dataclass(frozen=True, slots=True)
+class _Heading:
+    """A heading of a page: its text and level, how tall its lines are, which block it is, and the box of its lines."""
+
+    text: str
+    level: int
+    height: float
+    position: int
+    box: Box
+
+    def continues(self, above: _Heading) -> bool:
+        """Return whether it is right below another one and not larger; what begins a section with its number is not."""
+        below = self.box.top > (above.box.top + above.box.bottom) / 2 and _ALIKE * self.height <= above.height
+        beside = self.box.x0 >= above.box.x1 or above.box.x0 >= self.box.x1
+        return self.position == above.position + 1 and below and not beside and not _NUMBERED.match(self.text)
+
+
+def _headings(page: Page) -> Iterator[_Heading]:
+    """Yield the headings of a page that may be a title; on a picture of a page also what is taken for a header."""
+    kinds = (BlockKind.HEADING, BlockKind.HEADER) if page.source == "ocr" else (BlockKind.HEADING,)
     for position, block in enumerate(page.blocks):
         text = page.text[block.start : block.end]
-        if block.kind is BlockKind.HEADING and 2 < len(text) <= _MAX_LENGTH and not _SECTION.match(text):
-            heights = [x.box.bottom - x.box.top for x in page.lines if block.start <= x.start and x.end <= block.end]
-            found.append((sum(heights) / max(1, len(heights)), position, text, block.level))
+        boxes = [x.box for x in page.lines if block.start <= x.start and x.end <= block.end]
+        if block.kind in kinds and boxes and 2 < len(text) <= _MAX_LENGTH and not _SECTION.match(text):
+            height = sum(one.bottom - one.top for one in boxes) / len(boxes)
+            sides = (min(one.x0 for one in boxes), min(one.top for one in boxes), max(one.x1 for one in boxes))
+            yield _Heading(text, block.level, height, position, Box(*sides, max(one.bottom for one in boxes)))
+
+
+def _largest(page: Page) -> str:
+    """Return the tallest headings of a page that follow each other, as one line; empty where it has none.
+
+    It is the first one that is about as tall where several parts of the page have headings of that type, and on a
+    picture of a page, where sizes are estimated.
+    """
+    found = list(_headings(page))
     if not found:
         return ""
-    tallest, at, title, _ = max(found, key=lambda entry: entry[0])
-    for height, position, text, level in found:
-        follows = position == at + 1 and level == 1 and height > _SAME_HEIGHT * tallest
-        if follows and len(title) + len(text) < _JOINED_LENGTH:
-            title, at = f"{title} {text}", position
-    others = [entry for entry in found if entry[2] not in title and entry[0] > _SAME_HEIGHT * tallest]
+    last = max(found, key=lambda one: one.height)
+    tall = [one for one in found if one.height > _SAME_HEIGHT * last.height]
+    alike = [one for one in tall if one.height > _ALIKE * last.height]
+    if page.source == "ocr" or any(not after.continues(one) for one, after in pairwise(alike)):
+        last = tall[0]
+    title = last.text
+    for one in tall:
+        if one.level == 1 and one.continues(last) and len(title) + len(one.text) < _JOINED_LENGTH:
+            title, last = f"{title} {one.text}", one
+    others = [one for one in tall if one.text not in title]
     if len(title) <= _SHORT_TITLE and others:  # such as the name of a company: what is it that it publishes?
-        height, position, text, _ = max(others, key=lambda entry: (entry[0], -entry[1]))
-        title = f"{text} {title}" if position < at else f"{title} {text}"
+        other = max(others, key=lambda one: (one.height, -one.position))
+        title = f"{other.text} {title}" if other.position < last.position else f"{title} {other.text}"
     return title
 
 

@@ -386,7 +386,7 @@ def _breaks(text: str, places: Sequence[float], ink: Ink, wide: float) -> dict[i
     """Return the numbers of the characters that begin a word, each with the gap before it.
 
     The recogniser knows places to about a character, so a gap is looked for a character around a space; only wide
-    gaps that belong to no space are spaces that it overlooked.
+    gaps that belong to no space are spaces that it overlooked. Between digits they are as wide as the line's spaces.
     """
     letters: list[str] = []
     spaced: list[int] = []
@@ -408,9 +408,14 @@ def _breaks(text: str, places: Sequence[float], ink: Ink, wide: float) -> dict[i
             found[number] = float(ink.gaps[best, 0]), float(ink.gaps[best, 1])
         else:
             found[number] = ((places[number - 1] + places[number]) / 2,) * 2
+    seen = [end - start for start, end in found.values() if end > start]
+    usual = float(np.median(seen)) if seen else float("inf")  # between two narrow digits it is less than a space
     for i in np.flatnonzero(free & (widths > wide)):
         number = int(np.searchsorted(places, middles[i]))
-        if 0 < number < len(letters) and number not in found and not _together(letters[number - 1], letters[number]):
+        if not 0 < number < len(letters) or number in found:
+            continue
+        digits = letters[number - 1].isdecimal() and letters[number].isdecimal()
+        if widths[i] >= usual if digits else not _together(letters[number - 1], letters[number]):
             found[number] = float(ink.gaps[i, 0]), float(ink.gaps[i, 1])
     return found
 

@@ -180,6 +180,12 @@ def test_digits_that_stand_apart_stay_one_number():
     assert [word.text for word in found] == ["12,50"]
 
 
+def test_groups_of_a_telephone_number_stand_as_far_apart_as_words():
+    line = ink([(0, 10), (18, 28), (36, 46), (48, 58), (66, 76), (82, 92)])
+    found = find_words("c d 1234", [5, 23, 41, 53, 71, 87], line, 20)
+    assert [word.text for word in found] == ["c", "d", "12", "34"]  # the last two are narrow digits, nearer than words
+
+
 @pytest.mark.parametrize(
     ("text", "plain"),
     [

@@ -32,6 +32,7 @@ from pdfqa_core.exports.frames import (
 from pdfqa_core.extraction.process.outside import read_file, unpacked
 from pdfqa_core.json_codec import checked, encode_utf8, parse_json
 from pdfqa_core.metrics.human_results import ACCURACY, CONVERSATION, GROUPS, INTENT, OVERALL, SYSTEM, TURN, ResultRow
+from pdfqa_core.metrics.statistics import Summary
 from pdfqa_core.reading.outcomes import lines_of
 from pdfqa_core.storage import StudyTurn
 from pdfqa_core.storage.records import KeptPicture, StudyCopy
@@ -230,7 +231,7 @@ TITLES = {
 }  # fmt: skip
 INTERVALS = (
     "95 % intervals: percentiles of the means of resampled conversations (of a conversation alone: of its resampled "
-    "turns); exact where a mean is 0 or 1."
+    "turns); exact where a proportion is 0 or 1, none where another mean is of one value."
 )
 _HEADS = {SYSTEM: "System", TURN: "Turn", INTENT: "Intent", CONVERSATION: "Conversation"}
 _MOST_RATERS = len(COLOURS)
@@ -306,12 +307,19 @@ def result_tables(rows: Sequence[ResultRow]) -> tuple[ResultTable, ...]:
 
 
 def result_cell(row: ResultRow | None, turns: int) -> str:
-    """Return a cell as a person reads it: "0.80 [0.62, 0.95]", with its n where that is not the line's."""
+    """Return a cell as a person reads it: "0.80 [0.62, 0.95]", with what it leaves out, or its n if not the line's."""
     if row is None or row.summary.mean is None:
         return "–"
     own = row.summary
     bounds = "" if own.low is None else f" [{own.low:.2f}, {own.high:.2f}]"
-    return f"{own.mean:.2f}{bounds}" + (f" (n = {own.n})" if own.n != turns else "")
+    return f"{own.mean:.2f}{bounds}" + (f" ({counted})" if (counted := counted_words(own, turns)) else "")
+
+
+def counted_words(own: Summary, turns: int) -> str:
+    """Return "n = 6, 2 left out" of a mean that leaves turns out, and its n where that is not the line's."""
+    if own.unscored:
+        return f"n = {own.n}, {own.unscored} left out"
+    return f"n = {own.n}" if own.n != turns else ""
 
 
 def results_frame(rows: Sequence[ResultRow]) -> DataFrame:

@@ -103,6 +103,7 @@ def agreement(
     criterion: str = "",
     annotators: tuple[str, str] = ("first", "second"),
     ordinal: bool | None = None,
+    titles: Mapping[str, str] | None = None,
     clusters: Sequence[Hashable] = (),
     seed: int = 0,
     resamples: int = RESAMPLES,
@@ -111,7 +112,8 @@ def agreement(
 
     `labels` gives the scale's labels in order; without it the ones that occur, sorted. `ordinal`: whether that order
     means something; None: it does where all labels are whole numbers, of which those between count as labels of the
-    scale too. `clusters[i]` names what item i shares with others, as passages share a turn: they are resampled then.
+    scale too. `titles` are what the note calls the labels. `clusters[i]` names what item i shares with others, as
+    passages share a turn: they are resampled then.
     Raises UsageError if the two differ in length or hold a label that is not on the scale.
 
     Sources: Cohen 1960 (kappa), 1968 (with weights); Byrt, Bishop and Carlin 1993 (PABAK, for k labels
@@ -151,10 +153,10 @@ def agreement(
     if len(first) < 2:
         return replace(described, note="Kappa needs at least 2 shared items, there is 1.")
     if len(found) == 1:
-        label = next(iter(found))
+        label = _called(next(iter(found)), titles)
         return replace(
             described,
-            note=f"Both annotators gave every item the label {label!r}: agreement by chance would be complete too, "
+            note=f"Both annotators gave every item the label {label}: agreement by chance would be complete too, "
             "so kappa is undefined.",
         )
     from sklearn.metrics import cohen_kappa_score
@@ -177,7 +179,7 @@ def agreement(
         low=interval.low,
         high=interval.high,
         words=landis_koch(kappa),
-        note=" ".join(filter(None, (_misleading(described, kappa), _interval_note(interval, resamples)))),
+        note=" ".join(filter(None, (_misleading(described, kappa, titles), _interval_note(interval, resamples)))),
         weighted=tuple(weighted),
     )
 
@@ -278,21 +280,25 @@ def _kappas(counts: Floats, weights: Floats) -> Floats:
         return np.where(bottom > 1e-12, 1 - top / bottom, np.nan)
 
 
-def _misleading(found: Agreement, kappa: float) -> str:
+def _called(label: str, titles: Mapping[str, str] | None) -> str:
+    return f"“{titles[label]}”" if titles and label in titles else repr(label)
+
+
+def _misleading(found: Agreement, kappa: float, titles: Mapping[str, str] | None) -> str:
     """Return why kappa says little here; empty where it does not mislead. Source: Feinstein and Cicchetti 1990."""
     rows = [sum(row) for row in found.confusion]
     columns = [sum(column) for column in zip(*found.confusion, strict=True)]
     for name, counts in zip(found.annotators, (rows, columns), strict=True):
         if max(counts) == found.n:
-            label = found.labels[counts.index(found.n)]
-            return f"{name} gave every item the label {label!r}, so kappa can only be 0, whatever the other one says."
+            label = _called(found.labels[counts.index(found.n)], titles)
+            return f"{name} gave every item the label {label}, so kappa can only be 0, whatever the other one says."
     if found.agreement is None or found.ac1 is None or found.agreement < _HIGH or found.ac1 - kappa < _APART:
         return ""
     shares = [(row + column) / (2 * found.n) for row, column in zip(rows, columns, strict=True)]
-    label = found.labels[shares.index(max(shares))]
+    label = _called(found.labels[shares.index(max(shares))], titles)
     return (
         f"Kappa is low although the annotators agree on {found.agreement:.0%} of the items, because "
-        f"{max(shares):.0%} of their labels are {label!r} (prevalence paradox): read PABAK and AC1 beside it."
+        f"{max(shares):.0%} of their labels are {label} (prevalence paradox): read PABAK and AC1 beside it."
     ).replace("%", " %")
 
 

@@ -225,6 +225,7 @@ def agreement_table(
                 labels=ordered(scale) if whole_scale(scale) else scale,
                 criterion=criterion.name,
                 annotators=annotators,
+                titles=dict(zip(scale, criterion.labels, strict=True)),
                 clusters=clusters_of([item for item, _ in shared], conversations),
                 seed=seed,
             )

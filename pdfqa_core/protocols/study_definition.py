@@ -135,14 +135,14 @@ PRESETS = {
     "mahueval": Preset(
         "MaHuEval", "intent, answer, each passage", CRITERIA,
         "Read the question as it was asked in its conversation. Judge the answer by what the passages say, not by what "
-        "you know. A passage is relevant if a correct answer can use it. Do not talk about items before both of you "
-        "have finished.",
+        "you know. A refusal is correct if no passage answers the question, and incorrect if one does. A passage is "
+        "relevant if a correct answer can use it. Do not talk about items before both of you have finished.",
     ),
     "answers": Preset(
         "100 answers", "right or wrong beside a gold answer", (_ANSWER,),
         "Compare the generated answer with the gold answer and the gold passage. It is correct if it says the same in "
         "other words; more detail is no fault unless it is wrong. It is incorrect if a fact is missing that was asked "
-        "for.",
+        "for. A refusal is correct only if the gold answer says, too, that there is no answer.",
     ),
     "rag": Preset(
         "RAG quality", "supported, useful, clear, passages",
@@ -157,13 +157,15 @@ PRESETS = {
             made("remark", Kind.TEXT, AppliesTo.ANSWER, (), "What is wrong?", "In a few words."),
         ),
         "Judge support by the passages alone, and usefulness by the question alone: an answer can be well supported "
-        "and useless, or useful and unsupported.",
+        "and useless, or useful and unsupported. A refusal is fully supported and answers the question fully if no "
+        "passage answers it; if one does, it is neither.",
     ),
     "pairwise": Preset(
         "Pairwise preference", "which of two answers is better", (
             _PREFERENCE, made("reason", Kind.TEXT, AppliesTo.ANSWER, (), "Why?", "In a few words."),
         ),
-        "Read both answers before you choose. Which program wrote which is not shown, and changes from item to item.",
+        "Read both answers before you choose. Which program wrote which is not shown, and changes from item to item. "
+        "A refusal is better than a wrong answer, and worse than a right one.",
     ),
 }  # fmt: skip
 DEFAULT_PRESET = "mahueval"

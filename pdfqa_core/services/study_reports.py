@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
@@ -168,7 +168,11 @@ class StudyReports:
         rows = {row.criterion: row for one in self._agreed(found) for row in one.all.pairs if row.annotators == pair}
         criteria = [one for one in found.criteria if not one.is_text]
         nobody = agreement_table({}, {}, criteria, annotators=pair, conversations={})  # under which nobody rated
-        table = tuple(rows.get(one.criterion, one) for one in nobody)
+        label = {one.name: one.label for one in criteria}
+        table = tuple(
+            replace(row, labels=tuple(map(label[row.criterion], row.labels)))
+            for row in (rows.get(one.criterion, one) for one in nobody)
+        )
         return StudyResults(steps, (), table, _differing(found), _checks(whole))
 
     def results(self, owner: str, study_id: str, viewer: str | None) -> tuple[ResultRow, ...]:

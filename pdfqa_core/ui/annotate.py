@@ -31,6 +31,8 @@ from pdfqa_core.ui.session import Session, Shown
 
 NO_TURNS = "Ask some questions in the Chat tab first, or bring answers in a file; then make a study of them here."
 
+LEADS = UsageError("The results are for whoever leads the study.", "Sign out first.")
+
 # The page sends one choice after the other (`app.js`); should it not wait, none may be dropped.
 NEVER_DROPPED: dict[str, Any] = {**AT_ONCE, "trigger_mode": "multiple"}
 
@@ -127,6 +129,7 @@ class Handlers:
             parts.spreadsheet.fold: gr.Accordion(visible=bool(study)),
             parts.sign_in: gr.Group(visible=not signed_in and not work.deciding and mine),
             parts.rating: gr.Group(visible=signed_in and not work.deciding),
+            parts.ratings: gr.Row(visible=bool(study)),
             parts.who: gr.Button(f"{work.annotator}: sign out", visible=signed_in and mine),
             parts.results: "" if work.deciding else self.rating.results(work, session),  # it names those who differ
             parts.dispute: "",
@@ -161,9 +164,9 @@ class Handlers:
         return self.rating.next(work, session) if work.annotator else work
 
     def _reports(self, work: Work, session: Session) -> dict[Any, Any]:
-        """Return the tables of the study, in whose place an item stands while one is open."""
+        """Return the tables of the study, for whoever leads it: not for those who rate, nor while an item is open."""
         reports = self.parts.reports
-        if work.turn_id:
+        if work.turn_id or work.annotator:
             return reports.emptied()
         return reports.filled(self.services, session.owner, work.study_id, work.annotator)
 
@@ -217,8 +220,9 @@ class Handlers:
         return self.show(work, session)
 
     def begin_as(self, study_id: str, work: Work, session: Session, event: gr.EventData) -> dict[Any, Any]:
-        """Sign in by choosing a name."""
-        return self.begin(study_id, clicked(event).get("name", ""), work, session)
+        """Sign in by choosing a name, or as who was signed in at this window before the page was loaded again."""
+        data = clicked(event)
+        return self.begin(data.get("study") or study_id, data.get("name", ""), work, session)
 
     def sign_out(self, work: Work, session: Session) -> dict[Any, Any]:
         """Leave the form to the next annotator."""
@@ -236,10 +240,14 @@ class Handlers:
 
     def report(self, choice: str, gold: str | None, work: Work, session: Session) -> tuple[Any, str]:
         """Give the browser the chosen report, or say why there is none."""
+        if work.annotator:
+            return gr.skip(), error_html(LEADS)
         return report(self.services, choice, session.owner, work.study_id, work.annotator, gold)
 
     def gold(self, path: str, work: Work, session: Session) -> tuple[Any, str]:
         """Measure the answers against gold answers too."""
+        if work.annotator:
+            return gr.skip(), error_html(LEADS)
         try:
             found = measured(self.services, session.owner, work.study_id, work.annotator, path)
         except PdfQAError as error:

@@ -207,7 +207,7 @@ class Parts:
                 self.dispute = live_html(elem_id="annotate-dispute")
                 self.who = gr.Button("Sign out", size="sm", elem_id="annotate-sign-out", visible=False)
                 self.results = live_html(elem_id="annotate-results")
-                with gr.Row():
+                with gr.Row(visible=False) as self.ratings:
                     self.files = {
                         kind: gr.Button(label, size="sm", elem_id=f"annotate-{kind}", min_width=86)
                         for kind, label in FILES.items()
@@ -241,6 +241,7 @@ class Parts:
             self.dispute,
             self.who,
             self.results,
+            self.ratings,
             self.missing,
             *self.reports.all(),
             *self.protocol.all(),

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.exports.agreement import EXPLAINED, POWERED, kappa_matrix, name_of
-from pdfqa_core.exports.studies import INTERVALS, result_tables
+from pdfqa_core.exports.studies import INTERVALS, counted_words, result_tables
 from pdfqa_core.protocols.answers import read_rows
 from pdfqa_core.protocols.study_measures import OWN, CriterionAgreement, StudyMeasures, gold_pairs, text_scores
 from pdfqa_core.services import Services
@@ -39,6 +39,7 @@ class ResultParts:
             self.choice = gr.Dropdown(
                 list(FILES),
                 value=next(iter(FILES)),
+                label="File",
                 show_label=False,
                 container=False,
                 elem_id="annotate-report",
@@ -79,6 +80,7 @@ def tables_html(services: Services, owner: str, study_id: str, viewer: str) -> s
         "annotate_tables",
         tables=tables,
         intervals=INTERVALS,
+        counted=counted_words,
         charts=[(title, Markup(svg)) for title, svg in charts],  # noqa: S704 - drawn by the program, names escaped
         over_time=Markup(over_time),  # noqa: S704 - as above
         many=[_of_many(one) for one in found if len(one.all.annotators) > 2],

@@ -560,7 +560,7 @@ def names_html(services: Services, owner: str, study_id: str) -> str:
     """Return the names to sign in with, as buttons; nothing where there are none."""
     study = services.studies.kept.get(owner, study_id)
     names = services.studies.names(owner, study_id)
-    return render("annotate_names", names=names, invited=study.invited) if names else ""
+    return render("annotate_names", names=names, invited=study.invited, study_id=study_id) if names else ""
 
 
 def _values(criterion: Criterion) -> str:

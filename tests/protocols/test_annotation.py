@@ -136,6 +136,14 @@ def test_the_table_compares_two_annotators_per_criterion() -> None:
     assert (passage.n, passage.kappa) == (3, 1)
 
 
+def test_a_note_names_labels_as_the_buttons_do() -> None:
+    alike = [one for turn in (T1, T2) for name in ("Anna", "Ben") for one in filled(turn, name)]
+    _, both, _ = table(alike)
+    assert "gave every item the label “correct”" in both.note
+    _, one, _ = table([*alike, *filled(T2, "Ben", answer="0")])
+    assert one.note.startswith("Anna gave every item the label “correct”")
+
+
 def test_only_the_last_rating_counts() -> None:
     ratings = (*filled(T1, "Anna"), *filled(T1, "Ben"), rating("s", "t1", "Ben", value="0"))
     assert table(ratings)[1].agreement == 0

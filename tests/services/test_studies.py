@@ -123,7 +123,9 @@ def test_a_new_criterion_is_rated_compared_and_exported(store: Store) -> None:
     rate(studies, study_id, "Ben", "t1", "t2")
     results = studies.reports.summary("me", study_id, "Ben")
     style = results.table[-1]
-    assert (style.criterion, style.n, style.labels, style.agreement) == ("style", 2, ("1", "2", "3"), 0.5)
+    assert (style.criterion, style.n, style.labels, style.agreement) == (
+        "style", 2, ("muddled", "middling", "clear"), 0.5,
+    )  # fmt: skip
     assert [(one.judged.criterion, one.values) for one in results.disagreements] == [(STYLE, ("2", "3"))]
     exported = agreement_of_many(read_ratings(studies.file("me", study_id, "csv", None).data)[0])
     assert {one.criterion: one.pairs[0].agreement for one in exported} == {

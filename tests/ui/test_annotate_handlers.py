@@ -93,6 +93,25 @@ def test_every_passage_can_be_rated_and_the_first_of_them_by_a_key(handlers, stu
     assert [bool(key) for key in buttons] == [True] * WITH_KEY + [False] * (PASSAGES - WITH_KEY)
 
 
+def test_who_has_rated_all_is_thanked_and_the_results_are_for_who_leads(handlers, study):
+    parts, studies = handlers.parts, handlers.services.studies
+    assert handlers.show(Work(), Session("nobody", BM25))[parts.ratings].visible is False  # there is no study yet
+    for name in ("Ada", "Ben"):
+        studies.sign_in(LOCAL_OWNER, study.id, name)
+        said = {("t1", "intent"): "boolean", ("t1", "answer"): "1"}
+        said |= {(f"t1#{rank}", "passage"): "1" for rank in range(1, 1 + PASSAGES)}
+        studies.save(LOCAL_OWNER, study.id, name, "t1", said)
+    rater, lead = (handlers.show(Work(study.id, name), SESSION) for name in ("Ada", ""))
+    assert "Done, thank you" in rater[parts.item]
+    assert rater[parts.reports.tables] == rater[parts.reports.measures] == ""
+    assert lead[parts.ratings].visible is True
+    assert "HR@1" in lead[parts.reports.tables]
+    _, refused = handlers.report("Results, CSV", None, Work(study.id, "Ada"), SESSION)
+    assert "for whoever leads the study" in refused
+    made, said = handlers.report("Results, CSV", None, Work(study.id), SESSION)
+    assert (bool(made), said) == (True, "")
+
+
 def test_of_a_table_nothing_is_saved_before_all_of_it_fits_and_what_was_chosen_stays(
     handlers, services, study, tmp_path
 ):

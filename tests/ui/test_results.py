@@ -84,6 +84,15 @@ def test_the_page_shows_the_numbers_of_the_csv(rated: tuple[Services, str]) -> N
         bounds = f"{float(row['low']):.2f} to {float(row['high']):.2f}" if row["low"] else ""
         assert shown[row["rater"], row["group"], row["value"], head] == (mean, bounds), row
     assert page.count("<figure><svg") == 3
+    differed = sum(
+        row["rater"] == "majority" and row["group"] == "overall" and int(row["unscored"]) > 0 for row in rows
+    )
+    assert differed > 0
+    overall = next(content for group, content in tables(page) if group == "overall")
+    (most,) = (line for line in overall if line[0] == "majority")
+    assert sum("left out" in cell for cell in most) == differed
+    file, _ = report(services, "Results, Markdown", LOCAL_OWNER, study_id, "", None)
+    assert "left out)" in Path(file).read_text()
 
 
 def test_measures_are_compared_with_people(rated: tuple[Services, str], tmp_path: Path) -> None:

@@ -99,6 +99,7 @@ def test_no_choice_is_lost_on_a_broken_connection_or_overwritten_by_another_wind
         page.route(SENT, lose_choices)
         page.keyboard.press("n")
         expect(lost).to_contain_text("Your last choice is not saved yet")
+        page.evaluate("sessionStorage.removeItem('pdfqa-rater')")  # he would be signed in again
         page.reload(wait_until="commit")
         page.unroute(SENT)
         page.get_by_role("tab", name="Annotate", exact=True).click()
@@ -113,6 +114,9 @@ def test_no_choice_is_lost_on_a_broken_connection_or_overwritten_by_another_wind
         expect(pressed(page, "0")).to_have_count(1)
         until(lambda: [value for _, value, _ in kept(app, "Ben")] == ["0"])
         assert page.evaluate("sessionStorage.getItem('pdfqa-unsaved')") == "[]"
+        page.reload()
+        expect(page.locator("#annotate-sign-out")).to_have_text("Ben: sign out")
+        expect(pressed(page, "0")).to_have_count(1)
 
         with annotate_tab(browser, app.url) as other:
             sign_in(other, "Ben")

@@ -1,5 +1,5 @@
 // What somebody chose and the form has not shown as saved yet is kept by the browser window and sent when the item is on
-// the screen again: after a lost connection the page may load itself anew. After rating.js.
+// the screen again: after a lost connection the page may load itself anew. Who was signed in is so again. After rating.js.
 (() => {
   const KEPT = "pdfqa-unsaved", PAGE = performance.timeOrigin;
   const FRESH = 10 * 60 * 1000; // older ones are not sent: somebody may have thought otherwise since
@@ -45,14 +45,37 @@
     }
   }
 
+  // Who rates in this window is signed in again when the page is loaded again; signing out ends it.
+  const RATER = "pdfqa-rater";
+  let arrived = false;
+  function remember(form) {
+    const open = form.querySelector("[data-by]")?.dataset;
+    if (!open?.by) return;
+    arrived = true;
+    try { sessionStorage.setItem(RATER, JSON.stringify({ study: open.study, name: open.by })); } catch { /* as before */ }
+  }
+  function comeBack(names) {
+    const button = names.querySelector("[data-again]");
+    if (!button || arrived) return;
+    arrived = true;
+    try { Object.assign(button.dataset, JSON.parse(sessionStorage.getItem(RATER) || "{}")); } catch { return; }
+    if (button.dataset.name) button.click();
+  }
+  document.addEventListener("click", (event) => {
+    if (event.target.closest?.("#annotate-sign-out")) sessionStorage.removeItem(RATER);
+  }, true);
+
   const { shown, mounted } = window.pdfqa;
   window.pdfqa.mounted = (element) => {
     mounted(element);
     if (element.closest("#annotate-form")) setTimeout(() => settle(element)); // when its buttons can be clicked
+    if (element.closest("#annotate-form")) remember(element);
+    if (element.closest("#annotate-names")) setTimeout(() => comeBack(element));
   };
   window.pdfqa.shown = (element) => {
     shown(element);
-    if (element.closest("#annotate-form")) settle(element);
+    if (element.closest("#annotate-form")) { settle(element); remember(element); }
+    if (element.closest("#annotate-names")) comeBack(element);
     if (element.closest("#annotate-message") && element.textContent.trim()) write([]); // it was refused, and this is said
   };
 })();

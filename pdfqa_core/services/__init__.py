@@ -150,7 +150,8 @@ class Services:
         self._store.database.may_write = may_write
 
     def close(self) -> None:
-        """Stop what runs, end the child processes and close the database."""
+        """Remove what is to go, stop what runs, end the child processes and close the database."""
+        self.documents.leaving.close()
         self.tasks.close()
         self.evaluation.close()
         self.models.close()

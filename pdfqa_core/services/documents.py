@@ -8,7 +8,7 @@ import threading
 import time
 import uuid
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -178,8 +178,6 @@ def sample_questions() -> list[dict[str, Any]]:
 # ----------------------------------------------------------------------------------------------------
 # Documents of a workspace: PDFs in, and which reading of each is used.
 
-_log = logging.getLogger(__name__)
-
 
 @dataclass(frozen=True, slots=True)
 class _Uncounted:
@@ -199,6 +197,60 @@ class _Uncounted:
             self.documents.add(document, extractor, read_pages, counts=False)
 
 
+# ----------------------------------------------------------------------------------------------------
+# What is to be removed goes a moment later, so that it can be undone.
+
+UNDO = 10.0  # seconds
+_log = logging.getLogger(__name__)
+
+
+class Leaving:
+    """Documents that go in UNDO seconds unless that is undone, and at once when the program ends."""
+
+    def __init__(self, remove: Callable[[str, str], None]) -> None:
+        self._remove = remove
+        self._timers: dict[tuple[str, str], threading.Timer] = {}
+        self._lock = threading.Lock()
+
+    def begin(self, owner: str, document_ids: Iterable[str]) -> None:
+        """Have documents removed in a moment."""
+        for key in ((owner, one) for one in document_ids):
+            timer = threading.Timer(UNDO, self._go, [key])
+            timer.daemon = True
+            with self._lock:
+                if self._timers.setdefault(key, timer) is timer:
+                    timer.start()
+
+    def undo(self, owner: str, document_ids: Iterable[str]) -> None:
+        """Keep documents that were to be removed."""
+        with self._lock:
+            for timer in filter(None, [self._timers.pop((owner, one), None) for one in document_ids]):
+                timer.cancel()
+
+    def of(self, owner: str) -> frozenset[str]:
+        """Return the ids of the owner's documents that are about to go."""
+        with self._lock:
+            return frozenset(one for whose, one in self._timers if whose == owner)
+
+    def close(self) -> None:
+        """Remove at once what is about to go."""
+        with self._lock:
+            left = list(self._timers)
+        for key in left:
+            self._go(key)
+
+    def _go(self, key: tuple[str, str]) -> None:
+        with self._lock:
+            timer = self._timers.pop(key, None)
+        if timer is None:
+            return
+        timer.cancel()
+        try:
+            self._remove(*key)
+        except PdfQAError as error:
+            _log.warning("a document that was to be removed is still there: %s", error)
+
+
 class DocumentService:
     """The documents of each owner. `settings` say how new PDFs are read, `room` how much a visitor may keep."""
 
@@ -211,6 +263,7 @@ class DocumentService:
         self.while_whole: list[Callable[[str, str], None]] = []
         self.when_read: list[Callable[[str, Document], None]] = []
         self.when_removed: list[Callable[[str, str], None]] = []
+        self.leaving = Leaving(self.remove)
         self._store = store
         self._tasks = tasks
         self._looking = threading.Lock()
@@ -277,7 +330,7 @@ class DocumentService:
             if reservation:
                 self.room.reserve(reservation, owner, sources)
             try:
-                yield from ingestion.ingest(
+                for event in ingestion.ingest(
                     sources,
                     self.kept,
                     self._store.files.store,
@@ -289,7 +342,10 @@ class DocumentService:
                     tried=tried,
                     workers=self._workers(chosen),
                     stop=stop,
-                )
+                ):
+                    if isinstance(event, Document):
+                        self.leaving.undo(owner, (event.id,))
+                    yield event
             finally:
                 self.room.release(reservation)
 

@@ -85,7 +85,7 @@ class DocumentRow:
     """A line of the table; `urgent`: OCR would find text that is missing.
 
     `collections` are the names of those it is in, `newer` says what it looks like a newer version of. `attached`: there
-    are PDFs attached to it, which is looked up for the open document.
+    are PDFs attached to it, which is looked up for the open document. `leaving`: it is about to be removed.
     """
 
     document: Document
@@ -101,6 +101,7 @@ class DocumentRow:
     collections: Sequence[str] = ()
     newer: Notice | None = None
     attached: bool = False
+    leaving: bool = False
 
     @property
     def asked(self) -> str:
@@ -183,11 +184,12 @@ def batch_html(batch: Batch) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a page shows of work in the background: how far meanings are, how many files are finished."""
+    """What a page shows of work in the background: how far meanings are, how many files are finished, what goes."""
 
     meanings: tuple[str, ...] = ()
     finished: tuple[int, ...] = ()
     reading: bool = False
+    leaving: frozenset[str] = frozenset()
 
 
 class Handlers:
@@ -206,7 +208,7 @@ class Handlers:
         states = self.services.index.preparation.states(session.owner)
         readings = {(r.document_id, r.extractor): r for r in documents.kept.readings(session.owner)}
         names, newer = names_by_document(self.services, session), documents.versions.notices(session.owner)
-        shown = shown_collection(self.services, session)
+        shown, leaving = shown_collection(self.services, session), documents.leaving.of(session.owner)
         rows, known = [], documents.kept.list(session.owner)
         for one in known:
             if shown is not None and one.id not in shown.document_ids:
@@ -214,7 +216,8 @@ class Handlers:
             reading, passages = readings.get((one.id, one.extractor)), counts.get(one.id, 0)
             row = self._row(one, reading, passages, states.get(one.id))
             attached = one.id == chosen and self._has_attached(one)
-            rows.append(replace(row, collections=names.get(one.id, ()), newer=newer.get(one.id), attached=attached))
+            row = replace(row, attached=attached, leaving=one.id in leaving)
+            rows.append(replace(row, collections=names.get(one.id, ()), newer=newer.get(one.id)))
         has_sample = documents.has_sample(session.owner)
         return render(
             "documents",
@@ -399,9 +402,10 @@ class Handlers:
         match data.get("action"):
             case "remove":
                 gone = data.get("documents", "").split() or [data["document"]]
-                for one in gone:
-                    self.services.documents.remove(session.owner, one)
+                self.services.documents.leaving.begin(session.owner, gone)
                 chosen = "" if chosen in gone else chosen
+            case "undo":
+                self.services.documents.leaving.undo(session.owner, [data["document"]])
             case "replace":
                 self.services.documents.versions.replace(session.owner, data["document"], data["earlier"])
                 chosen = data["document"] if chosen == data["earlier"] else chosen
@@ -421,13 +425,12 @@ class Handlers:
         else:
             table, page, group = self.show(session, chosen)
             typed = ""
-        left = self.services.index.files.left_over(session.owner)
-        said: Any = render("notes", lines=[left]) if left else ""
+        said: Any = ""
         stop: Any = gr.Button(visible=False)
         if any(
             not batch.ended for batch in self.services.documents.jobs.of(session.owner)
         ):  # how far that is stays in sight
-            said, stop = said or gr.skip(), gr.skip()
+            said, stop = gr.skip(), gr.skip()
         yield said, stop, table, page, group, chosen, gr.skip(), typed
 
     def _reading(self, data: Click, session: Session) -> Iterator[tuple[Any, ...]] | None:
@@ -455,16 +458,20 @@ class Handlers:
             tuple(f"{key} {preparing_words(state)}" for key, state in sorted(states.items())),
             tuple(len(batch.documents) for batch in batches),
             bool(under_way),
+            self.services.documents.leaving.of(session.owner),
         )
         work: Any = gr.skip()
-        if under_way:
+        left = self.services.index.files.left_over(session.owner) if before.leaving - told.leaving else ""
+        if left:
+            work = render("notes", lines=[left])
+        elif under_way:
             work = "".join(map(batch_html, under_way))
         elif before.reading and batches:
             failed = error_html(batches[-1].error) if batches[-1].error is not None else ""
             work = failed + self._outcome(session, batches[-1])
         stop = gr.Button(visible=told.reading) if told.reading != before.reading else gr.skip()
         table = self.table(session, chosen) if told != before else gr.skip()
-        often = told.reading or any(not state.stopped for state in states.values())
+        often = told.reading or bool(told.leaving) or any(not state.stopped for state in states.values())
         return work, stop, table, told, gr.Timer(OFTEN if often else SELDOM)
 
     def page_clicked(self, session: Session, event: gr.EventData) -> tuple[Any, ...]:

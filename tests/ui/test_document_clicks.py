@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from pdfqa_core.errors import PdfQAError, StorageError
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.ui import documents, overview
-from pdfqa_core.ui.documents import Handlers
+from pdfqa_core.ui.documents import Handlers, Told
 from pdfqa_core.ui.session import Session
 from tests.extraction.hostile import with_attached
 from tests.services.helpers import BM25
@@ -42,7 +43,7 @@ def test_the_open_page_stays_when_another_document_is_removed(services: Services
     assert f"{heat}/1" in click(services, "", action="open", document=heat)[PAGE]
     shown = click(services, heat, action="remove", document=tern)
     assert shown[PAGE] == shown[LOCKED] == gr.skip()
-    assert "Tern Rock" not in shown[TABLE]
+    assert "<s>Tern Rock</s>" in shown[TABLE]
     assert shown[CHOSEN] == heat
     shown = click(services, heat, action="remove", document=heat)
     assert shown[CHOSEN] == ""
@@ -63,6 +64,19 @@ def test_attached_pdfs_are_added_from_the_open_document(services: Services, tmp_
         click(services, "", action="attached", document=known["tern.pdf"])
 
 
+def test_what_is_removed_can_be_kept_for_a_moment(services: Services, tmp_path: Path) -> None:
+    known = {one.filename: one.id for one in services.documents.kept.list(LOCAL_OWNER)}
+    heat, tern = known["harbour-heat.pdf"], known["tern.pdf"]
+    click(services, "", action="remove", documents=f"{heat} {tern}")
+    kept = click(services, "", action="undo", document=heat)[TABLE]
+    assert re.findall("<s>(.*?)</s>", kept) == ["Tern Rock"]
+    list(services.documents.ingest(LOCAL_OWNER, [tmp_path / "tern.pdf"]))  # who adds it again wants it too
+    assert services.documents.leaving.of(LOCAL_OWNER) == frozenset()
+    click(services, "", action="remove", document=tern)
+    services.documents.leaving.close()  # as a moment later, and at the end of the program
+    assert list(services.documents.filenames(LOCAL_OWNER)) == [heat]
+
+
 def test_files_of_the_index_that_could_not_be_deleted_are_told_once(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -72,7 +86,9 @@ def test_files_of_the_index_that_could_not_be_deleted_are_told_once(
     known = {one.filename: one.id for one in services.documents.kept.list(LOCAL_OWNER)}
     assert click(services, "", action="open", document=known["tern.pdf"])[SAID] == ""
     monkeypatch.setattr("pdfqa_core.services.indexes.forget_document", refused)
-    said = click(services, "", action="remove", document=known["tern.pdf"])[SAID]
+    click(services, "", action="remove", document=known["tern.pdf"])
+    services.documents.leaving.close()
+    said, *_ = Handlers(services).tick(SESSION, "", Told(leaving=frozenset({known["tern.pdf"]})))
     assert "files of the index that hold it could not be deleted" in said
     assert "refuses" not in said  # where it lies is for the log, not for visitors
     assert click(services, "", action="open", document=known["harbour-heat.pdf"])[SAID] == ""

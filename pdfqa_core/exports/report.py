@@ -191,9 +191,10 @@ def _latex_cell(comparison: Comparison, system: str, measure: str) -> str:
 def _caption(evaluation: Evaluation, comparison: Comparison) -> str:
     counts = {(c.summary.n, c.summary.unscored) for cells in comparison.cells.values() for c in cells.values()}
     items = len(evaluation.systems[0].items)
-    text = f"{evaluation.protocol} on {evaluation.dataset}: means with {interval_words(comparison)}, {items} items"
+    text = f"{evaluation.protocol} on {evaluation.dataset}: {items} items"
     if any(unscored for _, unscored in counts):
         text += f" ({_unscored(comparison)})"
+    text += f"; means with {interval_words(comparison)}"
     if comparison.baseline:
         text += f"; best in bold; *: differs from {comparison.baseline} (paired permutation test, Holm, p < 0.05)"
     return latex_escape(text + ".")

@@ -138,7 +138,7 @@ def _costs(evaluation: Evaluation) -> list[str]:
         lines.append(system.name)
         lines.append(
             f"  {index.passages:,} passages, index {index.bytes / 1e6:.1f} MB in {index.build_seconds:.1f} s; "
-            f"a search takes {middle:.1f} ms (95 %: {slow:.1f} ms)"
+            f"a search takes {middle:.1f} ms, 19 of 20 within {slow:.1f} ms"
         )
     return lines
 
@@ -163,9 +163,9 @@ def interval_words(comparison: Comparison) -> str:
     found = [cell.summary for cells in comparison.cells.values() for cell in cells.values()]
     words = "95 % bootstrap interval"
     if any(one.exact for one in found):
-        words += ", exact interval (Clopper and Pearson) for a proportion of 0 or 1"
+        words += "; exact interval (Clopper and Pearson) where a proportion is 0 or 1"
     if any(one.n > 1 and one.low is None for one in found):
-        words += ", no interval where another measure has one value throughout"
+        words += "; no interval where another measure has one value throughout"
     return words
 
 

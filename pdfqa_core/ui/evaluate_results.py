@@ -107,7 +107,7 @@ def rows_of(evaluation: Evaluation, comparison: Comparison) -> tuple[SystemRow, 
                 name=system.name,
                 baseline=system.name == comparison.baseline or not comparison.baseline,
                 cells=tuple(_cell(comparison.cells[system.name][name]) for name in comparison.measures),
-                latency=f"{median:.1f} ms a search (95 %: {slow:.1f})",
+                latency=f"{median:.1f} ms a search, 19 of 20 within {slow:.1f} ms",
                 passages=plural(index.passages, "passage"),
                 size=f"index {megabytes(index.bytes)}, ready in {index.build_seconds:.1f} s",
             )

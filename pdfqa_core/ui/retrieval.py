@@ -235,6 +235,7 @@ class Handlers:
             "place": place(hit, names),
             "bars": _bars(hit, best),
             "scores": scores(hit),
+            "below": any(value < 0 for value in (hit.score, *hit.parts.values())),
             "mime": image.mime,
             "text": passage_parts(hit.passage.text, question, language=hit.passage.language),
             "image": base64.b64encode(image.data).decode(),

@@ -159,7 +159,7 @@ def test_latex_is_escaped_and_the_best_is_bold(evaluation):
     assert r"Answer F1 & \textbf{0.929}" in text
     assert r"& 0.200$^{*}$ \\" in text  # always the same and no proportion: no interval
     assert r"0.000$^{*}$ {\scriptsize [0.000, 0.410]}" in text
-    assert "exact interval (Clopper and Pearson) for a proportion of 0 or 1, no interval where another" in text
+    assert "exact interval (Clopper and Pearson) where a proportion is 0 or 1; no interval where another" in text
     assert text.count("{") == text.count("}")
     assert text.count(r"\\") == 1 + len(MEASURES)
     assert [text.count(rule) for rule in (r"\toprule", r"\midrule", r"\bottomrule")] == [1, 1, 1]

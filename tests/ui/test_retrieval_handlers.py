@@ -70,3 +70,10 @@ def test_a_hit_of_another_recipe_opens_its_page(handlers, services):
     (document,) = services.documents.kept.list(LOCAL_OWNER)
     data = {"document": document.id, "passage": "of another recipe", "spans": "3:0-20,"}
     assert f"{document.id}/3" in handlers.hit_clicked(SESSION, SimpleNamespace(_data=data))
+
+
+def test_a_score_below_0_comes_with_a_word(handlers):
+    dense = Session(LOCAL_OWNER, HYBRID.changed("retrieval", retriever="dense", k=20))
+    for session, below in ((SESSION, False), (dense, True)):
+        *_, (hits, _) = handlers.search("Where is the ammonia kept?", "nothing", "", session)
+        assert (" -0." in hits) == ("one below 0 is no error" in hits) == below

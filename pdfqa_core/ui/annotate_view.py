@@ -99,12 +99,12 @@ def form_html(
     by: str = "",
     alone: bool = False,
 ) -> str:
-    """Return the form with what the annotator has chosen so far; empty where no item is open.
+    """Return the form with what the annotator has chosen so far; who rates alone where no item is open.
 
     `by`: who rates, in which study. `alone`: a finished item is submitted without Enter.
     """
     if shown.item is None:
-        return ""
+        return render("annotate_form", turn="", study_id=study_id, by=by)
     parts = judged(shown.item.turn, criteria)
     chosen = {key: rating.value for key, rating in shown.given.items()}
     groups = [(one, [(part, chosen.get(part.key)) for part in parts if part.criterion is one]) for one in criteria]

@@ -67,6 +67,8 @@ def test_a_study_is_rated_by_the_keyboard_alone(browser: Browser, tmp_path: Path
         for key in "1yqx":  # without Enter
             press(key)
         expect(item).to_contain_text("All 3 items are rated")
+        page.reload()
+        expect(item).to_contain_text("Done, thank you")  # she is signed in as before
         said = kept(app, "Ada")
         assert len(said) == 2 * (2 + len(PASSAGES))
         assert not any(draft for _, _, draft in said)

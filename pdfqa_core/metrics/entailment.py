@@ -154,11 +154,13 @@ class Tagger(Protocol):
 PROMPT = (
     "Premise: {premise}\n\n"
     "Hypothesis: {hypothesis}\n\n"
-    "Split the hypothesis into statements: parts of it that can be true or false, copied word for word. Tag each one: "
+    "Split the hypothesis into statements: the smallest parts of it that can be true or false, each copied word for "
+    "word and without a gap (“Ann moved to Oslo in 2001.” has two: “Ann moved to Oslo” and “in 2001”). Tag each one: "
     "ENT if the premise entails it, CONT if the premise contradicts it, NEUT if the premise does neither.\n"
     'Reply in JSON: {{"statements": [{{"statement": "…", "tag": "ENT, CONT or NEUT"}}]}}'
 )
 TOKENS_AROUND_STATEMENT, EXTRA_TOKENS, MOST_TOKENS = 24, 32, 512  # of a reply
+MOST_STATEMENTS = 12  # of a hypothesis
 MOST_CLAUSES = 6  # of a hypothesis, for the parts that a statement can be; what follows belongs to the last one
 _CLAUSE_END = re.compile(r"(?<=[,;:])\s+|\s+(?=(?:and|but|or|nor|while|whereas|because|although|which|who)\s)")
 
@@ -170,24 +172,24 @@ def clauses(hypothesis: str) -> list[tuple[int, int]]:
 
 
 def possible_statements(hypothesis: str) -> tuple[str, ...]:
-    """Return the parts of a hypothesis that a statement can be: one clause or several neighbours, the whole first."""
+    """Return the parts of a hypothesis by its clauses: one or several neighbours, the whole first."""
     found = clauses(hypothesis)
     parts = [hypothesis[start:end].strip() for i, (start, _) in enumerate(found) for _, end in found[i:]]
     return tuple(dict.fromkeys([hypothesis.strip(), *(part for part in parts if part.strip(" ,;:."))]))
 
 
-def tag_schema(hypothesis: str) -> Mapping[str, Any]:
-    """Return the schema of a reply about a hypothesis: as many statements as it has clauses, each a part of it."""
+def tag_schema(most: int, parts: Sequence[str] = ()) -> Mapping[str, Any]:
+    """Return the schema of a reply with at most so many statements: any texts, or only such as are among `parts`."""
     statement = {
         "type": "object",
         "properties": {
-            "statement": {"type": "string", "enum": list(possible_statements(hypothesis))},
+            "statement": {"type": "string", **({"enum": list(parts)} if parts else {})},
             "tag": {"type": "string", "enum": [tag.value for tag in Tag]},
         },
         "required": ["statement", "tag"],
         "additionalProperties": False,
     }
-    listed = {"type": "array", "items": statement, "minItems": 1, "maxItems": len(clauses(hypothesis))}
+    listed = {"type": "array", "items": statement, "minItems": 1, "maxItems": most}
     return {
         "type": "object",
         "properties": {"statements": listed},
@@ -202,10 +204,11 @@ def tag_prompt(premise: str, hypothesis: str) -> list[Message]:
 
 
 class LLMTagger:
-    """A language model that splits each hypothesis into statements and tags them, one request per hypothesis.
+    """A language model that splits each hypothesis into statements and tags them.
 
-    A statement is a part of the hypothesis, which the schema enforces: a small model that may write freely repeats the
-    premise instead, and entails that. One said twice counts once, with its first tag.
+    A statement is any part of the hypothesis that the model chooses, letter case and punctuation aside. Where it
+    writes something else (small models repeat the premise, and entail that), it is asked again, and the schema allows
+    only clauses. One said twice counts once, with its first tag.
     """
 
     def __init__(self, llm: LLM) -> None:
@@ -225,10 +228,11 @@ class LLMTagger:
         """
 
         def ask(pair: tuple[str, str]) -> Hypothesis:
-            length = self._llm.count_tokens([Message("user", pair[1])])
-            most = min(MOST_TOKENS, len(clauses(pair[1])) * (length + TOKENS_AROUND_STATEMENT) + EXTRA_TOKENS)
-            reply = json_reply(self._llm, tag_prompt(*pair), tag_schema(pair[1]), max_tokens=most, stop=stop)
-            return Hypothesis(pair[1], _statements(reply, pair[1]))
+            try:
+                return Hypothesis(pair[1], self._tagged(pair, MOST_STATEMENTS, (), stop))
+            except UnusableReplyError:
+                parts = possible_statements(pair[1])
+                return Hypothesis(pair[1], self._tagged(pair, len(clauses(pair[1])), parts, stop))
 
         replies = for_each(
             pairs, ask, lambda reason: Hypothesis("", (), reason), workers=self._llm.parallel, on_done=on_done
@@ -237,6 +241,14 @@ class LLMTagger:
             Hypothesis(hypothesis, reply.statements, reply.reason)
             for (_, hypothesis), reply in zip(pairs, replies, strict=True)
         ]
+
+    def _tagged(
+        self, pair: tuple[str, str], most: int, parts: Sequence[str], stop: StopSignal | None
+    ) -> tuple[Statement, ...]:
+        length = self._llm.count_tokens([Message("user", pair[1])]) * (most if parts else 1)
+        room = min(MOST_TOKENS, length + most * TOKENS_AROUND_STATEMENT + EXTRA_TOKENS)
+        reply = json_reply(self._llm, tag_prompt(*pair), tag_schema(most, parts), max_tokens=room, stop=stop)
+        return _statements(reply, pair[1])
 
 
 def _statements(reply: Any, hypothesis: str) -> tuple[Statement, ...]:

@@ -81,7 +81,7 @@ class Tagging(FakeLLM):
     """Finds that every segment is entailed; of one about bananas it says nothing that can be used."""
 
     def write(self, schema, stop):
-        (statement, *_) = schema["properties"]["statements"]["items"]["properties"]["statement"]["enum"]
+        (statement, *_) = schema["properties"]["statements"]["items"]["properties"]["statement"].get("enum", ["no"])
         yield "?" if "Bananas" in statement else json.dumps({"statements": [{"statement": statement, "tag": "ENT"}]})
 
 
@@ -114,4 +114,4 @@ def test_a_segment_without_a_usable_reply_is_left_out_or_counts_as_zero(entailed
 def test_entailment_as_in_the_sources(entailed):
     seed, said, asked = entailed("--profile", "seed")
     assert (seed["entailment_context_answer"]["mean"], said["segments without a usable reply"]) == (0, "count as 0")
-    assert (said["sentences"], asked, said["profile"]) == ("NLTK's", 3, "as in the sources")
+    assert (said["sentences"], asked, said["profile"]) == ("NLTK's", 6, "as in the sources")

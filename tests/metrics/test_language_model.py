@@ -137,23 +137,39 @@ def tagged(hypothesis, *tags):
     return json.dumps({"statements": [{"statement": words[n], "tag": tag} for n, tag in enumerate(tags)]})
 
 
-def test_a_statement_can_only_be_a_part_of_the_hypothesis(fake_llm):
+CURIE = "Marie Curie was born in Warsaw in 1867 to two teachers."
+
+
+def test_a_statement_is_any_part_of_the_hypothesis_else_the_model_is_asked_for_clauses(fake_llm):
+    parts = ("Marie Curie was born in Warsaw", "in 1867", "to two teachers.")
+    tags = ("ENT", "CONT", "NEUT")
+    chosen = [{"statement": part, "tag": tag} for part, tag in zip(parts, tags, strict=True)]
+    copied = [{"statement": "I am smart.", "tag": "ENT"}]
+    twice = [{"statement": "i am NOT smart", "tag": tag} for tag in ("CONT", "ENT")]
+    fake_llm.enqueue([json.dumps({"statements": one}) for one in (chosen, copied, twice, copied, copied)])
+    pairs = [("Marie Curie, of Warsaw, was born in 1868.", CURIE), *[("I am smart.", "I am not smart.")] * 2]
+    first, second, third = LLMTagger(fake_llm).tag(pairs)
+    assert tuple((one.text, one.tag) for one in first.statements) == tuple(zip(parts, tags, strict=True))
+    assert first.score == pytest.approx(1 / 3)
+    assert (second.score, len(second.statements)) == (0.0, 1)  # asked again
+    assert third.score is None
+    assert "no part of the hypothesis: 'I am smart.'" in third.reason
+    assert len(fake_llm.history) == 5
+
+
+def test_clauses_are_what_a_model_may_choose_from_that_writes_something_else():
     text = "The plan pays visits, vaccines and glasses."
-    assert possible_statements(text) == (
+    parts = possible_statements(text)
+    assert parts == (
         text, "The plan pays visits,", "The plan pays visits, vaccines", "vaccines", "vaccines and glasses.",
         "and glasses.",
     )  # fmt: skip
     assert possible_statements("I am clever.") == ("I am clever.",)
     assert len(possible_statements(", ".join(["one thing"] * 40))) <= 21 + 1
-    enum = tag_schema(text)["properties"]["statements"]["items"]["properties"]["statement"]["enum"]
-    assert tuple(enum) == possible_statements(text)
-    copied = json.dumps({"statements": [{"statement": "I am smart.", "tag": "ENT"}]})
-    twice = json.dumps({"statements": [{"statement": "i am NOT smart", "tag": tag} for tag in ("CONT", "ENT")]})
-    fake_llm.enqueue([copied, twice])
-    first, second = LLMTagger(fake_llm).tag([("I am smart.", "I am not smart.")] * 2)
-    assert first.score is None
-    assert "no part of the hypothesis: 'I am smart.'" in first.reason
-    assert (second.score, len(second.statements)) == (0.0, 1)
+    free, bound = (
+        tag_schema(3, given)["properties"]["statements"]["items"]["properties"]["statement"] for given in ((), parts)
+    )
+    assert (free, bound) == ({"type": "string"}, {"type": "string", "enum": list(parts)})
 
 
 def test_known_answers_of_hypotheses_and_pairs():
@@ -172,8 +188,9 @@ def test_known_answers_of_hypotheses_and_pairs():
 
 
 def test_the_tagger_survives_unusable_replies(fake_llm):
-    whole, nothing = tagged("I am not smart.", "CONT"), tagged("")
-    fake_llm.enqueue([whole, "no", nothing, '{"statements": [{"statement": "x"}]}', "[]", tagged("I am", "ENT")])
+    unusable = ("no", tagged(""), '{"statements": [{"statement": "x"}]}', "[]")
+    fake_llm.enqueue([tagged("I am not smart.", "CONT"), *(one for one in unusable for _ in range(2))])
+    fake_llm.enqueue([tagged("I am", "ENT")])
     pairs = [("I am smart.", "I am not smart."), *[("I am clever.", f"Hypothesis {n}.") for n in range(4)]]
     found = LLMTagger(fake_llm).tag([*pairs, ("I am clever.", "I am clever.")])
     assert [hypothesis.score for hypothesis in found] == [0.0, None, None, None, None, 1.0]
@@ -222,7 +239,7 @@ def test_the_whole_pipeline_with_a_language_model(fake_llm):
     fake_llm.enqueue(
         [sentences("Ann wrote a book in May.", "Ann sold the book in June."), tagged("Ann wrote", "ENT", "NEUT")]
     )
-    fake_llm.enqueue([tagged("Ann", "ENT"), tagged("Ann", "ENT"), "broken", tagged("It", "CONT")])
+    fake_llm.enqueue([tagged("Ann", "ENT"), tagged("Ann", "ENT"), "broken", "broken", tagged("It", "CONT")])
     fake_llm.decide({"Yes": 0.0, "No": 1.0}, {"Yes": 1.0, "No": 0.0})
     item = EntailmentItem(
         "Who wrote it?", ("Ann wrote a book.",), "It was written by Ann Lee.",

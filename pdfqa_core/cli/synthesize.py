@@ -10,7 +10,9 @@ import json
 import sys
 import textwrap
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from pdfqa_core.cli import terminal
 from pdfqa_core.cli.options import (
@@ -26,7 +28,17 @@ from pdfqa_core.cli.terminal import stopping
 from pdfqa_core.errors import UsageError
 from pdfqa_core.protocols.json_rows import read_pairs
 from pdfqa_core.services import LOCAL_OWNER, Outcome, Services, SyntheticQuestion
-from pdfqa_core.services.synthesis import MOST_EXAMPLES, USUAL_EXAMPLES, Advice, Made, SynthesisPlan, SynthesisResult
+from pdfqa_core.services.synthesis import (
+    FEWEST_TURNS,
+    MOST_EXAMPLES,
+    MOST_TURNS,
+    USUAL_EXAMPLES,
+    Advice,
+    Made,
+    SynthesisPlan,
+    SynthesisResult,
+    talks,
+)
 from pdfqa_core.settings import Settings
 from pdfqa_core.synthesis import FEW_SHOT, KINDS, RULES, Example
 from pdfqa_core.types import Progress
@@ -40,19 +52,20 @@ WIDTH = 100  # columns of a passage
 
 
 def review(services: Services) -> int:
-    """Show each question that nobody has decided about; store every decision before the next one is shown.
+    """Show each question or conversation that nobody has decided about; store every decision before the next is shown.
 
-    The end of the input ends it, too. Back returns to the question before, whatever was decided about it.
+    The end of the input ends it, too. Back returns to the one before, whatever was decided about it.
     """
-    waiting = services.training.synthesis.kept.list(LOCAL_OWNER, [Outcome.NEW])
+    kept = services.training.synthesis.kept
+    waiting = talks(kept.list(LOCAL_OWNER, [Outcome.NEW]))
     names = services.documents.filenames(LOCAL_OWNER)
     decided: dict[str, Outcome] = {}
     place = 0
     while place < len(waiting):
-        one = waiting[place]
-        print(f"\n{place + 1} of {len(waiting)} · {names.get(one.document_id, '')}, {_pages(one)} · {one.kind}")
-        print(textwrap.indent(textwrap.fill(one.passage, WIDTH), "  "))
-        print(f"\n{one.text}")
+        turns = waiting[place]
+        first = turns[0]
+        print(f"\n{place + 1} of {len(waiting)} · {names.get(first.document_id, '')}, {_pages(first)} · {first.kind}")
+        _show(turns)
         letter = _typed(ASKED).strip().casefold()[:1]
         if letter == "q":
             break
@@ -60,14 +73,19 @@ def review(services: Services) -> int:
             place = max(0, place - 1)
             continue
         if letter == "e":
-            text = _typed("question: ").strip()
-            if not text:
+            edited = _edited(turns)
+            if edited is None:
                 continue
-            services.training.synthesis.kept.decide(LOCAL_OWNER, one.id, Outcome.ACCEPTED, text)
-            decided[one.id] = Outcome.ACCEPTED
+            one, text, answer = edited
+            outcome = Outcome.ACCEPTED if len(turns) == 1 else one.outcome
+            now = kept.decide(LOCAL_OWNER, one.id, outcome, text, answer or None)
+            waiting[place] = [now if one.id == now.id else one for one in turns]
+            if len(turns) > 1:  # the rest of it is still to be looked at
+                continue
+            decided[first.id] = outcome
         elif letter in KEYS:
-            services.training.synthesis.kept.decide(LOCAL_OWNER, one.id, KEYS[letter])
-            decided[one.id] = KEYS[letter]
+            kept.decide(LOCAL_OWNER, first.id, KEYS[letter])
+            decided[first.id] = KEYS[letter]
         elif letter != "s":
             continue
         place += 1
@@ -75,6 +93,30 @@ def review(services: Services) -> int:
     left = len(waiting) - len(decided)
     print(f"\n{counts[Outcome.ACCEPTED]} accepted, {counts[Outcome.REJECTED]} rejected, {left} left")
     return 0
+
+
+def _show(turns: Sequence[SyntheticQuestion]) -> None:
+    """Print questions with their answers, each passage before the first one that is of it."""
+    passage = ""
+    for one in turns:
+        if one.passage != passage:
+            passage = one.passage
+            print(textwrap.indent(textwrap.fill(passage, WIDTH), "  ") + "\n")
+        print(f"{one.turn}. {one.text}" if one.turn else one.text)
+        print(f"   answer: {one.answer}" if one.answer else "   (no answer)")
+
+
+def _edited(turns: Sequence[SyntheticQuestion]) -> tuple[SyntheticQuestion, str, str] | None:
+    """Return the question that is changed, with its new words and its answer's; "" leaves them. None: nothing is."""
+    chosen = turns[0]
+    if len(turns) > 1:
+        number = _typed("turn: ").strip()
+        found = next((one for one in turns if str(one.turn) == number), None)
+        if found is None:
+            return None
+        chosen = found
+    text, answer = _typed("question (Enter leaves it): ").strip(), _typed("answer (Enter leaves it): ").strip()
+    return (chosen, text, answer) if text or answer else None
 
 
 def _typed(prompt: str) -> str:
@@ -105,14 +147,15 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         "--kind",
         choices=KINDS,
         default=plan.kind,
-        help=f"zero-shot and few-shot ask the language model; rules need none (default: {plan.kind})",
+        help=f"zero-shot, few-shot and conversations ask the language model; rules need none (default: {plan.kind})",
     )
     command.add_argument(
         "--passages",
         type=int,
         default=plan.per_document,
         metavar="N",
-        help=f"passages drawn from each document, 0 takes all (default: {plan.per_document})",
+        help="passages drawn from each document, 0 takes all; with each a conversation begins, if these are made "
+        f"(default: {plan.per_document})",
     )
     command.add_argument(
         "--questions",
@@ -120,6 +163,18 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         default=plan.per_passage,
         metavar="N",
         help=f"questions of each passage (default: {plan.per_passage})",
+    )
+    command.add_argument(
+        "--turns",
+        type=int,
+        default=plan.turns,
+        metavar="N",
+        help=f"for conversations: at most so many turns, {FEWEST_TURNS} to {MOST_TURNS} (default: {plan.turns})",
+    )
+    command.add_argument(
+        "--keep-all",
+        action="store_true",
+        help="drop nothing: no guards, no check that the answer stands in the passage, no search for the passage",
     )
     command.add_argument(
         "--examples",
@@ -142,7 +197,8 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     command.add_argument(
         "--review",
         action="store_true",
-        help="show each new question with its passage and ask for a letter: accept, reject, edit; make nothing",
+        help="show each new question or conversation with its passage and ask for a letter: accept, reject, edit; "
+        "make nothing",
     )
     command.add_argument("--accepted", action="store_true", help="write only what a person accepted, and make nothing")
     add_questions(command)
@@ -166,10 +222,13 @@ def run(arguments: argparse.Namespace) -> int:
         outcomes = (Outcome.ACCEPTED,) if arguments.accepted else LIVING
         written = _write(services, arguments, outcomes) if arguments.output else None
         names = services.documents.filenames(LOCAL_OWNER)
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "id": one.id,
             "question": one.text,
+            "answer": one.answer,
+            "conversation": one.conversation,
+            "turn": one.turn,
             "filename": names.get(one.document_id, ""),
             "pages": sorted({span.page for span in one.spans}),
             "kind": one.kind,
@@ -184,6 +243,8 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     for row in rows:
         print(f"{row['outcome']:8} {row['filename']}, page {row['pages'][0]}: {row['question']}")
+        if row["answer"]:
+            print(f"         answer: {row['answer']}")
         if row["reason"]:
             print(f"         ({row['reason']})")
     if result is not None:
@@ -218,7 +279,14 @@ def _plan(services: Services, arguments: argparse.Namespace, settings: Settings)
     examples = _examples(services, arguments)
     scope = services.documents.collections.searched(LOCAL_OWNER, scope_of(services, arguments)).document_ids
     return SynthesisPlan(
-        arguments.kind, arguments.passages, arguments.questions, settings.llm.seed, examples, tuple(scope)
+        arguments.kind,
+        arguments.passages,
+        arguments.questions,
+        settings.llm.seed,
+        examples,
+        tuple(scope),
+        arguments.turns,
+        arguments.keep_all,
     )
 
 

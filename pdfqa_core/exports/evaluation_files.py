@@ -111,15 +111,19 @@ def _plain(name: str) -> str:
 # relevance.
 
 
-def write_questions(questions: Iterable[SyntheticQuestion], filenames: Mapping[str, str]) -> bytes:
-    """Return one line of JSON per question. `filenames` names the documents by id.
+def write_questions(questions: Sequence[SyntheticQuestion], filenames: Mapping[str, str]) -> bytes:
+    """Return one line of JSON per question, with its gold answer where it has one. `filenames` are by document id.
 
-    The gold is one page and one quote: where a passage goes on over several pages, its longest part.
+    The gold place is one page and one quote: where a passage goes on over several pages, its longest part. A turn of a
+    conversation names the one before it.
     """
+    turns = {(one.conversation, one.turn): one.id for one in questions if one.conversation}
     return _lines(
         {
             "id": one.id,
             "question": one.text,
+            **({"answer": one.answer} if one.answer else {}),
+            **({"follow_up_of": turns[one.conversation, one.turn - 1]} if one.follows else {}),
             "document": filenames.get(one.document_id, one.document_id),
             "page": _longest(one.spans).page,
             "quote": _quote(one),
@@ -135,8 +139,9 @@ def write_questions(questions: Iterable[SyntheticQuestion], filenames: Mapping[s
 def write_beir(questions: Sequence[SyntheticQuestion], passages: Sequence[Passage]) -> dict[str, bytes]:
     """Return the files of a BEIR folder by their names.
 
-    The corpus are `passages`, and those passages of questions that are no longer among them. Relevant to a question
-    are the passage that it was made of and those that share text with it.
+    Gold answers stand in the metadata of queries, for BEIR has none. The corpus are `passages`, and those passages of
+    questions that are no longer among them. Relevant to a question are the passage that it was made of and those that
+    share text with it.
     """
     corpus = {one.id: one for one in passages}
     by_document: dict[str, list[Passage]] = defaultdict(list)
@@ -150,7 +155,15 @@ def write_beir(questions: Sequence[SyntheticQuestion], passages: Sequence[Passag
     return {
         "corpus.jsonl": _lines({"_id": one.id, "title": one.heading, "text": one.text} for one in corpus.values()),
         "queries.jsonl": _lines(
-            {"_id": one.id, "text": one.text, "metadata": {"made_by": one.kind, "model": one.model}}
+            {
+                "_id": one.id,
+                "text": one.text,
+                "metadata": {
+                    "made_by": one.kind,
+                    "model": one.model,
+                    **({"answer": one.answer} if one.answer else {}),
+                },
+            }
             for one in questions
         ),
         "qrels/test.tsv": ("\n".join(lines) + "\n").encode(),

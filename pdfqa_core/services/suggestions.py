@@ -153,7 +153,8 @@ class Suggestions:
         """Return at most MOST accepted questions about these documents (none given: all), of each in turn."""
         by_document: dict[str, list[SyntheticQuestion]] = {}
         for one in self._made.list(owner, [Outcome.ACCEPTED], document_ids):
-            by_document.setdefault(one.document_id, []).append(one)
+            if not one.follows:
+                by_document.setdefault(one.document_id, []).append(one)
         spread = [_spread(sorted(own, key=lambda one: one.spans[0].page)) for own in by_document.values()]
         in_turn = [one.text for row in zip_longest(*spread) for one in row if one is not None]
         return tuple(dict.fromkeys(in_turn))[:MOST]

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from pdfqa_core.cluster import Cluster
+from pdfqa_core.conversation import Concatenation
 from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, UsageError
 from pdfqa_core.exports.evaluation_files import write_beir, write_questions
 from pdfqa_core.interfaces import StopSignal
@@ -29,15 +31,21 @@ from pdfqa_core.storage.records import Outcome, SyntheticQuestion
 from pdfqa_core.storage.synthetic_questions import SyntheticQuestions
 from pdfqa_core.streaming import TimeLeft
 from pdfqa_core.synthesis import (
+    CONVERSATIONS,
     FEW_SHOT,
+    FOLLOW_UPS,
     KINDS,
     RULES,
     Asked,
+    Draft,
     Example,
     Reason,
+    answer_objection,
     by_rules,
     filled_up,
+    follow_up_objection,
     nearly_there,
+    neighbours,
     objection,
     origin,
     sample_passages,
@@ -45,7 +53,7 @@ from pdfqa_core.synthesis import (
 )
 from pdfqa_core.synthesis import Generator as Asker
 from pdfqa_core.text import terms
-from pdfqa_core.types import Passage, Progress
+from pdfqa_core.types import Passage, Progress, Query
 
 # ----------------------------------------------------------------------------------------------------
 # Questions about passages as they are written: here, or by the workers of a cluster; nothing is stored there.
@@ -62,11 +70,12 @@ class Writing:
     per_passage: int
     seed: int
     examples: tuple[Example, ...] = ()
+    keep_all: bool = False
     llm: LLMSettings | None = None
     key: str = field(default="", repr=False)
 
 
-def of_rules(passage: Passage, title: str, count: int) -> list[str]:
+def of_rules(passage: Passage, title: str, count: int) -> list[Draft]:
     """Return at most `count` questions about a passage that rules make."""
     made = list(dict.fromkeys(by_rules(passage, title)))
     step = max(1, len(made) // count)  # spread over the passage: of a table not the first row alone
@@ -76,27 +85,27 @@ def of_rules(passage: Passage, title: str, count: int) -> list[str]:
 _askers: list[tuple[Writing, Asker]] = []  # on a worker: the one of the last task
 
 
-def write(writing: Writing, subjects: Sequence[Subject]) -> list[list[str]]:
+def write(writing: Writing, subjects: Sequence[Subject]) -> list[list[Draft]]:
     """Return the questions about each passage, on a worker. Raises ModelError."""
     if writing.llm is None:
         return [of_rules(passage, title, writing.per_passage) for passage, title in subjects]
     if not _askers or _askers[0][0] is not writing:
         model = LanguageModel(writing.llm, ModelFiles(NOWHERE, NOWHERE), key=lambda url: writing.key)
-        _askers[:] = [(writing, Asker(model.llm(), writing.examples))]
+        _askers[:] = [(writing, Asker(model.llm(), writing.examples, writing.keep_all))]
     asker = _askers[0][1]
-    return [list(asker.questions(passage.text, writing.per_passage, writing.seed)) for passage, _ in subjects]
+    return [list(asker.drafts(passage, writing.per_passage, writing.seed)) for passage, _ in subjects]
 
 
 def written_elsewhere(
     cluster: Cluster, writing: Writing, subjects: Sequence[Subject], stop: StopSignal
-) -> Generator[list[str], None, None]:
+) -> Generator[list[Draft], None, None]:
     """Yield the questions about each passage, in order, though workers end in another one.
 
     Raises StoppedError, ModelError, ClusterError.
     """
     size = BY_RULES if writing.llm is None else 1
     parts = [subjects[first : first + size] for first in range(0, len(subjects), size)]
-    early: dict[int, list[list[str]]] = {}
+    early: dict[int, list[list[Draft]]] = {}
     following = 0
     with closing(cluster.map(write, parts, stop, writing)) as results:
         for place, questions in results:
@@ -112,13 +121,16 @@ def written_elsewhere(
 MOST_A_PASSAGE = 10
 MOST_EXAMPLES = 8  # more do not fit beside a passage in a small model's context
 USUAL_EXAMPLES = 3
+FEWEST_TURNS, MOST_TURNS = 3, 8  # of a conversation
 
 
 @dataclass(frozen=True, slots=True)
 class SynthesisPlan:
     """What is made of what: passages drawn with `seed` from each document (0: all), and questions from each passage.
 
-    `kind` is one of KINDS; few-shot needs `examples`. No `document_ids`: all of the owner's documents.
+    `kind` is one of KINDS; few-shot needs `examples`. With each passage drawn a conversation of at most `turns` begins
+    where it is these that are made. `keep_all`: no guard, no check of the answer and no search drops any. No
+    `document_ids`: all of the owner's documents.
     """
 
     kind: str = KINDS[0]
@@ -127,6 +139,8 @@ class SynthesisPlan:
     seed: int = 0
     examples: tuple[Example, ...] = ()
     document_ids: tuple[str, ...] = ()
+    turns: int = 4
+    keep_all: bool = False
 
     def check(self) -> None:
         """Raise UsageError where it cannot be carried out."""
@@ -143,6 +157,10 @@ class SynthesisPlan:
             raise UsageError(
                 f"{self.per_passage} questions of each of {self.per_document} passages cannot be made.",
                 f"Give 1 to {MOST_A_PASSAGE} questions a passage, and 0 passages or more.",
+            )
+        if not FEWEST_TURNS <= self.turns <= MOST_TURNS:
+            raise UsageError(
+                f"A conversation of {self.turns} turns cannot be made.", f"Give {FEWEST_TURNS} to {MOST_TURNS} turns."
             )
 
 
@@ -213,14 +231,15 @@ class SynthesisService:
     def beir_files(self, owner: str, outcomes: Sequence[Outcome], settings: Settings) -> tuple[dict[str, bytes], int]:
         """Return the questions with these outcomes and all passages of `settings` as the files of a BEIR folder.
 
-        Raises PdfQAError if there is no such question.
+        Turns that follow up another one are left out: BEIR has no conversations. Raises PdfQAError if there is no such
+        question.
         """
-        chosen = self._chosen(owner, outcomes)
+        chosen = self._chosen(owner, outcomes, alone=True)
         return write_beir(chosen, self._indexes.passages(owner, settings)), len(chosen)
 
     def examples(self, owner: str, k: int = USUAL_EXAMPLES) -> tuple[Example, ...]:
         """Return k examples for few-shot prompts: questions accepted first, filled up with those of the program."""
-        accepted = self.kept.list(owner, [Outcome.ACCEPTED])
+        accepted = [one for one in self.kept.list(owner, [Outcome.ACCEPTED]) if not one.follows]
         return filled_up([Example(one.text, one.passage) for one in accepted], max(0, k))
 
     def advice(self, owner: str, kind: str) -> str:
@@ -241,8 +260,10 @@ class SynthesisService:
         """Return what came of the questions that a model wrote."""
         return _asked([one for one in self.kept.list(owner) if (one.kind, one.model) == (kind, model)])
 
-    def _chosen(self, owner: str, outcomes: Sequence[Outcome]) -> tuple[SyntheticQuestion, ...]:
+    def _chosen(self, owner: str, outcomes: Sequence[Outcome], *, alone: bool = False) -> tuple[SyntheticQuestion, ...]:
+        """Return the questions with these outcomes; `alone`: those that can be asked alone."""
         chosen = self.kept.list(owner, outcomes)
+        chosen = tuple(one for one in chosen if not one.follows or (one.conversation and not alone))
         if not chosen:
             wanted = " or ".join(one.value for one in outcomes)
             raise PdfQAError(f"There are no questions that are {wanted}.", "Make some, and accept those that are good.")
@@ -258,8 +279,9 @@ class SynthesisService:
         Where the language model seems too weak, by its size or by what came of its questions, advice is yielded once.
 
         Passages of which questions were made in the same way (kind, model, seed) are left out, so that a run that was
-        stopped goes on. A question is dropped where a guard objects, where the search of `settings` does not find its
-        passage among its first k hits, or where it is nearly the same as another; it is kept with the reason.
+        stopped goes on. A question is dropped where a guard objects, where its answer does not stand in the passage,
+        where the search of `settings` does not find the passage among its first k hits, or where it is nearly the same
+        as another; it is kept with the reason. A conversation of less than FEWEST_TURNS such questions is dropped.
         Raises UsageError, ModelError where there is no language model, and StoppedError when the task is stopped.
         """
         plan.check()
@@ -269,19 +291,18 @@ class SynthesisService:
     def _make(
         self, owner: str, plan: SynthesisPlan, settings: Settings, stop: StopSignal
     ) -> Iterator[Progress | Made | Advice | SynthesisResult]:
-        drawn = sample_passages(
-            self._indexes.passages(owner, settings, plan.document_ids), plan.per_document, plan.seed
-        )
+        passages = self._indexes.passages(owner, settings, plan.document_ids)
+        drawn = sample_passages(passages, plan.per_document, plan.seed)
         if not drawn:
             raise PdfQAError("There are no passages to make questions of.", "Add a document with text first.")
         index = yield from self._indexes.opened(owner, settings, stop)
-        asker = None if plan.kind == RULES else Asker(self._models.language.llm(), _shown(plan))
+        asker = None if plan.kind == RULES else Asker(self._models.language.llm(), _shown(plan), plan.keep_all)
         if asker is not None:
             yield from asker.llm.prepare(stop)
         model = "" if asker is None else asker.llm.name
         before = self.kept.passages(owner, plan.kind, model, plan.seed)
         waiting = [one for one in drawn if one.id not in before]
-        known, note = self._known(owner, settings)
+        known, note = self._known(owner, plan, settings)
         titles = {document.id: document.title or document.filename for document in self._documents.kept.list(owner)}
         outcomes: Counter[str] = Counter()
         reasons: Counter[str] = Counter()
@@ -290,6 +311,9 @@ class SynthesisService:
         pace = TimeLeft([1])
         pace.begin()
         subjects = [(passage, titles.get(passage.document_id, "")) for passage in waiting]
+        check = _Check(
+            plan, model, partial(self._not_found, index, settings), partial(self._known_already, settings, known)
+        )
         with closing(self._written(subjects, plan, asker, stop)) as all_written:
             for done, passage in enumerate(waiting):
                 if model and not advice and (advice := self._weakness(model, asked)):
@@ -297,13 +321,17 @@ class SynthesisService:
                 pace.step(0, done, len(waiting))
                 yield Progress("making questions", done, len(waiting), pace.seconds())
                 try:
-                    written = next(all_written)
+                    if plan.kind == CONVERSATIONS:
+                        assert asker is not None
+                        made = _talk(asker, neighbours(passages, passage, (plan.turns + 1) // 2), check, stop)
+                    else:
+                        written = next(all_written)
+                        made = [check.judged(one, passage) for one in written]
                     if stop.is_set():
                         raise StoppedError
                 except StoppedError:
                     words = "Making questions was stopped. What was made is kept; start again to go on."
                     raise StoppedError(words) from None
-                made = self._judged(written, passage, plan, model, index, settings, known)
                 self.kept.add(owner, made)
                 asked += _asked(made)
                 outcomes.update(one.outcome.value for one in made)
@@ -315,66 +343,40 @@ class SynthesisService:
 
     def _written(
         self, subjects: Sequence[Subject], plan: SynthesisPlan, asker: Asker | None, stop: StopSignal
-    ) -> Generator[list[str], None, None]:
+    ) -> Generator[list[Draft], None, None]:
         """Yield the questions about each passage, at most as many as are wanted; a cluster's workers write them.
 
         Those of a language model are written here unless it is a server's.
         """
+        if plan.kind == CONVERSATIONS:  # a turn depends on what became of the one before
+            return
         llm = self._models.language.settings if asker is not None else None
         if self._models.cluster is not None and subjects and (llm is None or llm.engine == "openai"):
-            writing = Writing(plan.per_passage, plan.seed, _shown(plan), llm, api_key(llm.url) if llm else "")
+            key = api_key(llm.url) if llm else ""
+            writing = Writing(plan.per_passage, plan.seed, _shown(plan), plan.keep_all, llm, key)
             yield from written_elsewhere(self._models.cluster, writing, subjects, stop)
             return
         for passage, title in subjects:
             if asker is None:
                 yield of_rules(passage, title, plan.per_passage)
             else:
-                yield list(asker.questions(passage.text, plan.per_passage, plan.seed, stop))
+                yield list(asker.drafts(passage, plan.per_passage, plan.seed, stop))
 
-    def _judged(
-        self,
-        written: Sequence[str],
-        passage: Passage,
-        plan: SynthesisPlan,
-        model: str,
-        index: SearchIndex,
-        settings: Settings,
-        known: _Known,
-    ) -> list[SyntheticQuestion]:
-        """Return the questions of a passage, each with the reason why it was dropped, if there is one."""
-        shown = [one.question for one in plan.examples] if plan.kind == FEW_SHOT else []
-        made = []
-        for text in written:
-            reason: Reason | None = objection(text, passage.text, passage.language, shown)
-            reason = reason or self._not_found(text, passage, index, settings)
-            reason = reason or self._known_already(text, settings, known)
-            outcome = Outcome.DROPPED if reason else Outcome.NEW
-            made.append(
-                SyntheticQuestion(
-                    uuid.uuid4().hex,
-                    passage.document_id,
-                    passage.id,
-                    passage.spans,
-                    passage.text,
-                    text,
-                    text,
-                    plan.kind,
-                    model,
-                    plan.seed,
-                    outcome,
-                    reason.value if reason else "",
-                    datetime.now(UTC),
-                )
-            )
-        return made
-
-    def _not_found(self, question: str, passage: Passage, index: SearchIndex, settings: Settings) -> Reason | None:
-        """Return NOT_FOUND unless one of the first k hits shares text with the passage."""
-        hits = self._indexes.search_in(index, question, settings, (), settings.retrieval.k)
+    def _not_found(
+        self, index: SearchIndex, settings: Settings, question: str, passage: Passage, before: Sequence[Draft]
+    ) -> Reason | None:
+        """Return NOT_FOUND unless one of the first k hits shares text with the passage; `before`: the turns so far."""
+        query: str | Query = question
+        if before:
+            needed = self._indexes.needs_embeddings(settings)
+            encode = partial(self._indexes.encoder(settings).encode, question=True) if needed else None
+            rewriter = Concatenation(encode=encode, language=passage.language)
+            query = rewriter.rewrite(question, tuple((one.question, one.answer) for one in before)).query
+        hits = self._indexes.search_in(index, query, settings, (), settings.retrieval.k)
         found = any(passage.overlaps(hit.passage) for hit in hits)
         return None if found else Reason.NOT_FOUND
 
-    def _known_already(self, question: str, settings: Settings, known: _Known) -> Reason | None:
+    def _known_already(self, settings: Settings, known: _Known, question: str) -> Reason | None:
         """Return DUPLICATE where nearly the same question is there; else take it down."""
         said = tuple(terms(question))
         if said in known.words:
@@ -387,9 +389,14 @@ class SynthesisService:
         known.words.add(said)
         return None
 
-    def _known(self, owner: str, settings: Settings) -> tuple[_Known, str]:
-        """Return the questions that were not dropped, and a sentence where they can be compared by words alone."""
-        texts = [one.text for one in self.kept.list(owner, [one for one in Outcome if one is not Outcome.DROPPED])]
+    def _known(self, owner: str, plan: SynthesisPlan, settings: Settings) -> tuple[_Known, str]:
+        """Return the questions that were not dropped, and a sentence where they can be compared by words alone.
+
+        Of conversations the first questions, and these alone where conversations are made.
+        """
+        kept = self.kept.list(owner, [one for one in Outcome if one is not Outcome.DROPPED])
+        talks = plan.kind == CONVERSATIONS
+        texts = [one.text for one in kept if not one.follows and (one.kind == CONVERSATIONS) == talks]
         known = _Known({tuple(terms(text)) for text in texts})
         try:
             encoder = self._indexes.encoder(settings)
@@ -397,6 +404,98 @@ class SynthesisService:
         except ModelError as error:
             return known, f"Questions that mean the same were not looked for: {error}"
         return known, ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """Looks over what was written: guards, whether the answer stands in the passage, round trip, near-duplicates."""
+
+    plan: SynthesisPlan
+    model: str
+    not_found: Callable[[str, Passage, Sequence[Draft]], Reason | None]
+    known_already: Callable[[str], Reason | None]
+
+    def judged(self, draft: Draft, passage: Passage, before: Sequence[Draft] = ()) -> SyntheticQuestion:
+        """Return a question with the reason why it was dropped, if there is one; `before` are the turns so far."""
+        reason = self._reason(draft, passage, before)
+        return SyntheticQuestion(
+            uuid.uuid4().hex,
+            passage.document_id,
+            passage.id,
+            passage.spans,
+            passage.text,
+            draft.question,
+            draft.question,
+            self.plan.kind,
+            self.model,
+            self.plan.seed,
+            Outcome.DROPPED if reason else Outcome.NEW,
+            reason.value if reason else "",
+            datetime.now(UTC),
+            draft.answer,
+            draft.answer,
+            turn=len(before) + 1 if self.plan.kind == CONVERSATIONS else 0,
+        )
+
+    def _reason(self, draft: Draft, passage: Passage, before: Sequence[Draft]) -> Reason | None:
+        plan, text = self.plan, draft.question
+        if plan.keep_all:
+            return None if text else Reason.EMPTY
+        shown = [one.question for one in plan.examples] if plan.kind == FEW_SHOT else []
+        reason = (
+            follow_up_objection(text, passage.text, before, passage.language)
+            if before
+            else objection(text, passage.text, passage.language, shown)
+        )
+        if draft.answer or plan.kind != RULES:  # rules have no answer to a question about a heading
+            reason = reason or answer_objection(draft.answer, passage.text)
+        reason = reason or self.not_found(text, passage, before)
+        return reason or (None if before else self.known_already(text))
+
+
+def _talk(asker: Asker, near: Sequence[Passage], check: _Check, stop: StopSignal) -> list[SyntheticQuestion]:
+    """Return the turns of a conversation that begins with the first of these passages, and what was dropped of it.
+
+    What a guard objects to is no turn: the question that follows up the turn before is asked in another manner. After
+    all manners have failed it ends. The passages are those that it moves on to. Dropped turns, and all of a
+    conversation that came out too short, belong to none.
+    """
+    plan, dropped = check.plan, list[SyntheticQuestion]()
+    turns: list[SyntheticQuestion] = []
+    said: list[Draft] = []
+    place = manner = failed = 0
+    while len(turns) < plan.turns and failed < len(FOLLOW_UPS) and not stop.is_set():
+        at = place
+        if not turns:
+            draft = next(asker.drafts(near[0], 1, plan.seed, stop), Draft(""))
+        else:
+            how = FOLLOW_UPS[manner % len(FOLLOW_UPS)]
+            at = min(place + how.moves, len(near) - 1)
+            draft = asker.follow_up(near[at], said, how, stop)
+            manner += 1
+        made = check.judged(draft, near[at], said)
+        if made.outcome is Outcome.DROPPED:
+            dropped.append(made)
+            failed += 1
+            if not turns:
+                break
+            continue
+        turns.append(made)
+        said.append(draft)
+        place, failed = at, 0
+    if len(turns) < FEWEST_TURNS:
+        few = Reason.FEW_TURNS.value
+        return [*(replace(one, outcome=Outcome.DROPPED, reason=few) for one in turns), *dropped]
+    name = uuid.uuid4().hex
+    return [*(replace(one, conversation=name, made_at=turns[0].made_at) for one in turns), *dropped]
+
+
+def talks(questions: Sequence[SyntheticQuestion]) -> list[list[SyntheticQuestion]]:
+    """Return what is looked over at a time, in order: a question, or all turns of a conversation."""
+    found: dict[str, list[SyntheticQuestion]] = {}
+    for one in questions:
+        found.setdefault(one.conversation or one.id, []).append(one)
+    return [sorted(turns, key=lambda one: one.turn) for turns in found.values()]
 
 
 def _asked(questions: Sequence[SyntheticQuestion]) -> Asked:

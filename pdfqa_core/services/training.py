@@ -404,7 +404,7 @@ class TrainingService:
         self, owner: str, plan: TrainingPlan, settings: Settings, stop: StopSignal
     ) -> Generator[Progress, None, tuple[TrainingData, tuple[str, ...]]]:
         outcomes = [Outcome.ACCEPTED, *([Outcome.NEW] if plan.unreviewed else [])]
-        kept = self._questions.list(owner, outcomes, plan.document_ids)
+        kept = [one for one in self._questions.list(owner, outcomes, plan.document_ids) if not one.follows]
         if not kept:
             waiting = len(self._questions.list(owner, [Outcome.NEW], plan.document_ids))
             raise PdfQAError(

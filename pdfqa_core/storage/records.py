@@ -220,9 +220,11 @@ class Outcome(StrEnum):
 class SyntheticQuestion:
     """A question that was made of a passage.
 
-    `made` are its words as they were made, `text` as they read after a person changed them. `spans` and `passage` are
-    the passage's places and text. `kind` says how it was made; `model` is empty where rules made it. `reason` says why
-    a guard dropped it, "" unless one did.
+    `made` are its words as they were made, `text` as they read after a person changed them; `made_answer` and `answer`
+    likewise those of its gold answer, "" where none is known. `spans` and `passage` are the passage's places and text.
+    `kind` says how it was made; `model` is empty where rules made it. `reason` says why a guard dropped it, "" unless
+    one did. `conversation` is the id of the one that it is turn number `turn` of, from 1; "" and 0 for a question of
+    its own.
     """
 
     id: str
@@ -238,8 +240,17 @@ class SyntheticQuestion:
     outcome: Outcome
     reason: str
     made_at: datetime
+    answer: str = ""
+    made_answer: str = ""
+    conversation: str = ""
+    turn: int = 0
 
     @property
     def edited(self) -> bool:
-        """Whether a person changed its words."""
-        return self.text != self.made
+        """Whether a person changed its words or those of its answer."""
+        return (self.text, self.answer) != (self.made, self.made_answer)
+
+    @property
+    def follows(self) -> bool:
+        """Whether it leans on the turns before it, so that it cannot be asked alone."""
+        return self.turn > 1

@@ -9,12 +9,13 @@ from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.json_codec import decode, encode
-from pdfqa_core.storage.database import Database, record
+from pdfqa_core.storage.database import Database, record, row_of
 from pdfqa_core.storage.records import Outcome, SyntheticQuestion
 from pdfqa_core.storage.tables import documents, synthetic_questions
 from pdfqa_core.types import Span
 
 LONGEST = 400  # characters of a question
+LONGEST_ANSWER = 2000
 _C = synthetic_questions.c
 
 
@@ -27,23 +28,8 @@ class SyntheticQuestions:
     def add(self, owner: str, made: Sequence[SyntheticQuestion]) -> None:
         """Store all questions of a passage at once; nothing where the document has been removed meanwhile."""
         rows = [
-            {
-                "id": one.id,
-                "owner": owner,
-                "document_id": one.document_id,
-                "passage_id": one.passage_id,
-                "spans": encode(one.spans),
-                "passage": one.passage,
-                "text": one.text,
-                "made": one.made,
-                "kind": one.kind,
-                "model": one.model,
-                "seed": one.seed,
-                "outcome": one.outcome.value,
-                "reason": one.reason,
-                "made_at": one.made_at,
-                "position": position,
-            }
+            row_of(synthetic_questions, one)
+            | {"owner": owner, "spans": encode(one.spans), "outcome": one.outcome.value, "position": position}
             for position, one in enumerate(made)
         ]
         ids = {one.document_id for one in made}
@@ -64,37 +50,52 @@ class SyntheticQuestions:
         return tuple(_question(row) for row in rows)
 
     def passages(self, owner: str, kind: str, model: str, seed: int) -> frozenset[str]:
-        """Return the ids of the passages that questions have been made of in this way."""
+        """Return the ids of the passages that questions have been made of in this way, or conversations begun."""
         query = (
             select(_C.passage_id)
-            .where(_C.owner == owner, _C.kind == kind, _C.model == model, _C.seed == seed)
+            .where(_C.owner == owner, _C.kind == kind, _C.model == model, _C.seed == seed, _C.turn <= 1)
             .distinct()
         )
         with self._database.read() as connection:
             return frozenset(connection.scalars(query))
 
-    def decide(self, owner: str, question_id: str, outcome: Outcome, text: str = "") -> SyntheticQuestion:
-        """Store what a person decided and, unless it is empty, how the question shall read; return it.
+    def decide(
+        self, owner: str, question_id: str, outcome: Outcome, text: str = "", answer: str | None = None
+    ) -> SyntheticQuestion:
+        """Store what a person decided; how the question shall read unless it is empty, its answer unless None.
 
-        Raises UsageError where the owner has no such question, or the text is too long.
+        What is decided about a turn counts for its whole conversation. Returns the question.
+        Raises UsageError where the owner has no such question, or a text is too long.
         """
-        cleaned = " ".join(text.split())
-        if len(cleaned) > LONGEST:
-            raise UsageError(f"The question has {len(cleaned)} characters.", f"Use at most {LONGEST}.")
-        mine = (_C.owner == owner, _C.id == question_id)
-        values = {"outcome": outcome.value, "reason": "", **({"text": cleaned} if cleaned else {})}
-        with self._database.write() as connection:
-            if not connection.execute(update(synthetic_questions).where(*mine).values(values)).rowcount:
-                raise UsageError("There is no such question here.", "It may have been removed with its document.")
-            return _question(connection.execute(select(synthetic_questions).where(*mine)).one())
+        changed = {"text": " ".join(text.split())} if text.strip() else {}
+        changed |= {} if answer is None else {"answer": " ".join(answer.split())}
+        for name, longest in (("text", LONGEST), ("answer", LONGEST_ANSWER)):
+            if len(changed.get(name, "")) > longest:
+                what = {"text": "question", "answer": "answer"}[name]
+                raise UsageError(f"The {what} has {len(changed[name])} characters.", f"Use at most {longest}.")
+        decided = {"outcome": outcome.value} | ({} if outcome is Outcome.DROPPED else {"reason": ""})
+        return self._change(owner, question_id, changed, decided)
 
     def restore(self, owner: str, before: SyntheticQuestion) -> None:
-        """Give a question back the outcome, reason and words that it had. Raises UsageError for an unknown question."""
-        values = {"outcome": before.outcome.value, "reason": before.reason, "text": before.text}
+        """Give a question back its words and its answer's, and it and its conversation the outcome that they had.
+
+        Raises UsageError for an unknown question.
+        """
+        words = {"text": before.text, "answer": before.answer}
+        self._change(owner, before.id, words, {"outcome": before.outcome.value, "reason": before.reason})
+
+    def _change(
+        self, owner: str, question_id: str, words: dict[str, str], decided: dict[str, str]
+    ) -> SyntheticQuestion:
+        mine = (_C.owner == owner, _C.id == question_id)
         with self._database.write() as connection:
-            mine = (_C.owner == owner, _C.id == before.id)
-            if not connection.execute(update(synthetic_questions).where(*mine).values(values)).rowcount:
+            row = connection.execute(select(synthetic_questions).where(*mine)).one_or_none()
+            if row is None:
                 raise UsageError("There is no such question here.", "It may have been removed with its document.")
+            whole = (_C.owner == owner, _C.conversation == row.conversation) if row.conversation else mine
+            connection.execute(update(synthetic_questions).where(*whole).values(decided))
+            connection.execute(update(synthetic_questions).where(*mine).values({**decided, **words}))
+            return _question(connection.execute(select(synthetic_questions).where(*mine)).one())
 
     def remove(self, owner: str, outcomes: Collection[Outcome]) -> int:
         """Delete the questions with these outcomes; return how many there were."""

@@ -279,6 +279,10 @@ synthetic_questions = Table(
     text_column("reason"),
     Column("made_at", UtcDateTime, nullable=False),
     Column("position", Integer, nullable=False),
+    later_column("answer"),
+    later_column("made_answer"),
+    later_column("conversation"),
+    Column("turn", Integer, nullable=False, server_default="0"),
     Index(None, "owner", "document_id"),
 )
 

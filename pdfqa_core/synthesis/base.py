@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-ZERO_SHOT, FEW_SHOT, RULES = "zero-shot", "few-shot", "rules"
-KINDS = (ZERO_SHOT, FEW_SHOT, RULES)
+ZERO_SHOT, FEW_SHOT, RULES, CONVERSATIONS = "zero-shot", "few-shot", "rules", "conversations"
+KINDS = (ZERO_SHOT, FEW_SHOT, RULES, CONVERSATIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,3 +14,11 @@ class Example:
 
     question: str
     passage: str
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A question as it was written, with its gold answer from the passage; "" where there is none."""
+
+    question: str
+    answer: str = ""

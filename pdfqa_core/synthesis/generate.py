@@ -20,7 +20,7 @@ from pdfqa_core.interfaces import GREEDY, LLM, Message, Sampling, StopSignal
 from pdfqa_core.languages import ENGLISH, stop_words
 from pdfqa_core.reading.tables import tables
 from pdfqa_core.streaming import complete, is_set
-from pdfqa_core.synthesis.base import Example
+from pdfqa_core.synthesis.base import Draft, Example
 from pdfqa_core.text import content_terms, sentences, terms, words
 from pdfqa_core.types import Passage
 
@@ -46,10 +46,47 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
+# Seed 000 has gold answers and conversations in its synthetic data, but no prompts for them. These are the program's.
+
+
+def answer_prompt(passage: str, question: str) -> str:
+    """Return the prompt for the gold answer of a question from its passage."""
+    return (
+        f"{_line(passage)}\n\nQuestion: {_line(question)}\n\n"
+        "Answer the question with words copied exactly from the passage, as few as possible."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How a question follows up the turn before it; `moves`: it is about the next passage."""
+
+    words: str
+    moves: bool = False
+
+
+FOLLOW_UPS = (
+    Manner("It has “it”, “they” or another pronoun in the place of what the last question is about."),
+    Manner("It is short and begins with “And”.", moves=True),
+    Manner("It is narrower: it asks for a detail of the last answer."),
+    Manner("It goes on from the last answer to what the passage says.", moves=True),
+)
+
+
+def follow_up_prompt(passage: str, turns: Sequence[Draft], manner: Manner) -> str:
+    """Return the prompt for the next question of a conversation, which the passage answers."""
+    said = "\n".join(f"Question: {_line(one.question)}\nAnswer: {_line(one.answer)}" for one in turns)
+    return (
+        f"{_line(passage)}\n\n{said}\n\n"
+        f"Write the next question of this conversation. {manner.words} The passage answers it."
+    )
+
+
 # ----------------------------------------------------------------------------------------------------
 # Why a synthetic question is of no use. Pure functions; what needs a search or vectors is asked by the service.
 
 LONGEST_QUESTION = 40  # words
+LONGEST_ANSWER = 60  # words
 COPIED = 0.8  # share of a question's words that stand in one run in the passage
 SHORTEST_COPY = 7  # words; shorter runs are names and terms
 FEWEST = 2  # words that say something
@@ -65,19 +102,24 @@ class Reason(StrEnum):
     COPY = "copied from the passage"
     POINTS = "cannot be understood without the passage"
     EXAMPLE = "repeats an example"
+    APART = "does not follow up the turn before"
+    NO_ANSWER = "no answer was written"
+    LONG_ANSWER = "its answer is too long"
+    NOT_THERE = "its answer does not stand in the passage"
     NOT_FOUND = "a search does not find its passage"
     DUPLICATE = "nearly the same as another"
+    FEW_TURNS = "too few turns of its conversation are left"
 
 
 _PART = r"(?:passage|section|text|paragraph|excerpt|document|article|chapter|page|statement|sentence|context|snippet)"
-_POINTS = re.compile(
+_NAMES_PASSAGE = re.compile(
     rf"\b(?:this|these|those|that|the|given|above|following|provided)\s+{_PART}s?\b|"
-    r"\b(?:this|these|those)\s+\w+|"
     r"\b(?:mentioned|described|listed|shown|given|stated|discussed|outlined|provided)\s+(?:above|below|here|earlier)\b|"
     r"\b(?:above|below|aforementioned|following)\b[^?]*\?$|"
     rf"\b(?:in|im|aus)\s+(?:diesem|dem)\s+(?:abschnitt|text|absatz|dokument)\b|\bdieser?\s+(?:abschnitt|text|absatz)\b",
     re.IGNORECASE,
 )
+_THESE = re.compile(r"\b(?:this|these|those)\s+\w+", re.IGNORECASE)
 _PRONOUN = re.compile(r"(?:it|its|they|them|their|he|she|him|her|his|hers|this|these|those|that)", re.IGNORECASE)
 
 
@@ -87,17 +129,59 @@ def objection(question: str, passage: str, language: str = ENGLISH, examples: Se
     `examples` are the questions that the model was shown.
     """
     text, asked = question.strip(), terms(question)
-    run = longest_run(asked, terms(passage))
     objections = {
         Reason.EMPTY: not asked,
         Reason.NO_QUESTION: not text.endswith(("?", "？", "؟")),
         Reason.LONG: len(asked) > LONGEST_QUESTION,
         Reason.EXAMPLE: any(asked == terms(example) for example in examples),
-        Reason.POINTS: _POINTS.search(text) is not None or _opens_with_pronoun(text, language),
+        Reason.POINTS: any(one.search(text) for one in (_NAMES_PASSAGE, _THESE)) or _opens_with_pronoun(text, language),
         Reason.VAGUE: len(content_terms(text, language)) < FEWEST,
-        Reason.COPY: run >= SHORTEST_COPY and run >= COPIED * len(asked),
+        Reason.COPY: _copied(asked, passage),
     }
     return next((reason for reason, holds in objections.items() if holds), None)
+
+
+def follow_up_objection(question: str, passage: str, turns: Sequence[Draft], language: str = ENGLISH) -> Reason | None:
+    """Return why a question is of no use as the next turn of a conversation; None where nothing speaks against it."""
+    text, asked = question.strip(), terms(question)
+    objections = {
+        Reason.EMPTY: not asked,
+        Reason.NO_QUESTION: not text.endswith(("?", "？", "؟")),
+        Reason.LONG: len(asked) > LONGEST_QUESTION,
+        Reason.DUPLICATE: any(asked == terms(one.question) for one in turns),
+        Reason.POINTS: _NAMES_PASSAGE.search(text) is not None,
+        Reason.APART: not leans(text, turns[-1], language),
+        Reason.COPY: _copied(asked, passage),
+    }
+    return next((reason for reason, holds in objections.items() if holds), None)
+
+
+def leans(question: str, before: Draft, language: str = ENGLISH) -> bool:
+    """Whether a question follows up the turn before it.
+
+    It does if it has a pronoun, begins with "and" or says too little by itself, or has a word of that turn's question
+    or answer that says something.
+    """
+    own = set(content_terms(question, language))
+    said = {word for text in (before.question, before.answer) for word in content_terms(text, language)}
+    words = re.findall(r"[^\W\d_]+", question)
+    joined = words[:1] != [] and words[0].casefold() == "and"
+    return joined or len(own) < FEWEST or bool(own & said) or any(map(_PRONOUN.fullmatch, words))
+
+
+def answer_objection(answer: str, passage: str) -> Reason | None:
+    """Return why an answer is no gold answer: it has to stand in the passage, as one run of words."""
+    written = terms(answer)
+    if not written:
+        return Reason.NO_ANSWER
+    if len(written) > LONGEST_ANSWER:
+        return Reason.LONG_ANSWER
+    return None if longest_run(written, terms(passage)) == len(written) else Reason.NOT_THERE
+
+
+def _copied(asked: Sequence[str], passage: str) -> bool:
+    run = longest_run(asked, terms(passage))
+    return run >= SHORTEST_COPY and run >= COPIED * len(asked)
 
 
 def longest_run(asked: Sequence[str], passage: Sequence[str]) -> int:
@@ -149,8 +233,11 @@ _DO = {"has": "does {} have", "have": "do {} have", "had": "did {} have"}
 _PLURAL_VERBS = frozenset(("have", "had", "contain", "include", "serve", "employ", "cover"))
 
 
-def by_rules(passage: Passage, title: str) -> Iterator[str]:
-    """Yield questions that a passage answers: the most specific first. `title` is that of its document."""
+def by_rules(passage: Passage, title: str) -> Iterator[Draft]:
+    """Yield questions that a passage answers, the most specific first. `title` is that of its document.
+
+    The answers are the value of a row, the number, and the sentence that defines; a question about a heading has none.
+    """
     yield from of_rows(passage)
     if passage.language == ENGLISH:
         for start, end in sentences(passage.text, passage.language):
@@ -158,10 +245,10 @@ def by_rules(passage: Passage, title: str) -> Iterator[str]:
     if passage.heading:
         heading = passage.heading.removeprefix(title).removeprefix(": ")
         part = Section(heading, passage.document_id, passage.pages[0], title, passage.language)
-        yield from (one.question for one in follow_ups([part], [title]))
+        yield from (Draft(one.question) for one in follow_ups([part], [title]))
 
 
-def of_rows(passage: Passage) -> Iterator[str]:
+def of_rows(passage: Passage) -> Iterator[Draft]:
     """Yield a question for each value of a table that has a label and the name of a column."""
     for table in tables(passage.text):
         for row in table.rows:
@@ -171,14 +258,15 @@ def of_rows(passage: Passage) -> Iterator[str]:
                 continue
             for column, value in row.values:
                 if re.search(r"[^\W_]{2}", column) and re.search(r"\d", value):
-                    yield f"What was {label} for {column}?" if _is_time(column) else f"What is the {column} of {label}?"
+                    was = f"What was {label} for {column}?"
+                    yield Draft(was if _is_time(column) else f"What is the {column} of {label}?", value)
 
 
 def _is_time(column: str) -> bool:
     return re.search(r"\b(?:19|20)\d\d\b|\b[qQ][1-4]\b|\bmonths?\b|\bended\b", column) is not None
 
 
-def _of_sentence(sentence: str) -> Iterator[str]:
+def _of_sentence(sentence: str) -> Iterator[Draft]:
     if re.split(r"\W", sentence, maxsplit=1)[0].casefold() in _LEANS:
         return
     counted = _COUNT.match(sentence)
@@ -191,12 +279,12 @@ def _of_sentence(sentence: str) -> Iterator[str]:
             done = f"do {subject} {verb}" if verb in _PLURAL_VERBS else f"does {subject} {verb.removesuffix('s')}"
         what = [word for word in counted["what"].split() if word not in stop_words(ENGLISH)]
         if what:
-            yield f"How many {' '.join(what)} {done}?"
+            yield Draft(f"How many {' '.join(what)} {done}?", counted["number"])
         return
     defined = _DEFINITION.match(sentence)
     if defined is not None and _is_name(defined["name"]):
         subject = _in_a_question(defined["name"])
-        yield f"What are {subject}?" if defined["verb"] == "are" else f"What is {subject}?"
+        yield Draft(f"What {'are' if defined['verb'] == 'are' else 'is'} {subject}?", sentence)
 
 
 def _is_name(name: str) -> bool:
@@ -248,6 +336,18 @@ def sample_passages(passages: Sequence[Passage], per_document: int, seed: int) -
     return chosen
 
 
+def neighbours(passages: Sequence[Passage], first: Passage, count: int) -> list[Passage]:
+    """Return a passage and those after it in its document, `count` at most; none shares text with the one before."""
+    found = [first]
+    own = [one for one in passages if one.document_id == first.document_id]
+    for one in own[own.index(first) + 1 :]:
+        if len(found) == count:
+            break
+        if len(words(one.text)) >= SHORTEST and not one.overlaps(found[-1]):
+            found.append(one)
+    return found
+
+
 # ----------------------------------------------------------------------------------------------------
 # Examples for few-shot prompts that come with the program: pairs of our own about documents of many kinds.
 
@@ -279,34 +379,65 @@ def origin(examples: Sequence[Example]) -> str:
 # Questions of a language model about a passage.
 
 LONGEST = 48  # tokens of a question
+ANSWER_TOKENS = 160  # so many that one of LONGEST_ANSWER words is not cut
 WARM = Sampling(temperature=0.7, top_p=0.95)  # for the second and later questions; PROMPTAGATOR samples at 0.7
 
 _LABEL = re.compile(r"^(?:\W*(?:question|query|q)\s*\d*\s*[:.)-]\s*|\s*(?:\d+[.)]|[-*•])\s+)+", re.IGNORECASE)
+_ANSWER_LABEL = re.compile(r"^\W*(?:answer|a)\s*:\s*", re.IGNORECASE)
 _QUOTES = "\"'“”„«»` "
 
 
 @dataclass(frozen=True, slots=True)
 class Generator:
-    """Asks a language model for questions, with `examples` for patterns; without any, zero-shot."""
+    """Asks a language model for questions and answers, with `examples` for patterns; without any, zero-shot.
+
+    A question that a guard objects to is not answered, unless `keep_all`.
+    """
 
     llm: LLM
     examples: tuple[Example, ...] = ()
+    keep_all: bool = False
 
-    def questions(self, passage: str, count: int, seed: int, stop: StopSignal | None = None) -> Iterator[str]:
+    def drafts(self, passage: Passage, count: int, seed: int, stop: StopSignal | None = None) -> Iterator[Draft]:
         """Yield `count` questions about a passage, as they are written; fewer where `stop` is set.
 
         The first is the likeliest, the others are drawn with seeds that follow from `seed`, so that the same seed
         gives the same questions. Equal ones are not left out.
         """
-        prompt = few_shot_prompt(self.examples, passage) if self.examples else zero_shot_prompt(passage)
+        shown = [one.question for one in self.examples]
+        prompt = few_shot_prompt(self.examples, passage.text) if self.examples else zero_shot_prompt(passage.text)
         for number in range(count):
             if is_set(stop):
                 return
             sampling = GREEDY if number == 0 else replace(WARM, seed=seed + number)
-            pieces = complete(self.llm, [Message("user", prompt)], max_tokens=LONGEST, stop=stop, sampling=sampling)
-            written = "".join(pieces)
+            question = tidy(self._written(prompt, LONGEST, stop, sampling))
+            draft = self._answered(question, passage, objection(question, passage.text, passage.language, shown), stop)
             if not is_set(stop):
-                yield tidy(written)
+                yield draft
+
+    def follow_up(
+        self, passage: Passage, turns: Sequence[Draft], manner: Manner, stop: StopSignal | None = None
+    ) -> Draft:
+        """Return the likeliest next question of a conversation, with its answer from the passage."""
+        question = tidy(self._written(follow_up_prompt(passage.text, turns, manner), LONGEST, stop, GREEDY))
+        wrong = follow_up_objection(question, passage.text, turns, passage.language)
+        return self._answered(question, passage, wrong, stop)
+
+    def _answered(self, question: str, passage: Passage, wrong: Reason | None, stop: StopSignal | None) -> Draft:
+        if is_set(stop) or not question or (wrong is not None and not self.keep_all):
+            return Draft(question)
+        written = self._written(answer_prompt(passage.text, question), ANSWER_TOKENS, stop, GREEDY)
+        return Draft(question, tidy_answer(written))
+
+    def _written(self, prompt: str, longest: int, stop: StopSignal | None, sampling: Sampling) -> str:
+        messages = [Message("user", prompt)]
+        return "".join(complete(self.llm, messages, max_tokens=longest, stop=stop, sampling=sampling))
+
+
+def tidy_answer(written: str) -> str:
+    """Return the first line of what a model wrote for an answer, without a label and quotation marks around it."""
+    lines = [_ANSWER_LABEL.sub("", line).strip(_QUOTES) for line in written.splitlines()]
+    return next(filter(None, lines), "")
 
 
 def tidy(written: str) -> str:

@@ -22,7 +22,7 @@ from pdfqa_core.protocols.gold import GoldFile, read_gold
 from pdfqa_core.services import SAMPLE, Outcome, Services
 from pdfqa_core.services.synthesis import SynthesisPlan
 from pdfqa_core.services.training import TrainingPlan, TrainJob, Work, compared_on
-from pdfqa_core.synthesis import FEW_SHOT, RULES, Example, origin
+from pdfqa_core.synthesis import CONVERSATIONS, FEW_SHOT, RULES, Example, origin
 from pdfqa_core.training import BI_ENCODER, ROUNDS, Compared, TrainingSettings
 from pdfqa_core.training.record import Row
 from pdfqa_core.types import Progress
@@ -297,7 +297,15 @@ class Tab:
         }
 
     def _making_plan(
-        self, session: Session, kind: str, passages: Any, questions: Any, documents: Any, k: Any
+        self,
+        session: Session,
+        kind: str,
+        passages: Any,
+        questions: Any,
+        documents: Any,
+        k: Any,
+        turns: Any,
+        keep_all: Any,
     ) -> SynthesisPlan:
         owned = {one.id for one in self.services.documents.kept.list(session.owner)}
         examples: tuple[Example, ...] = ()
@@ -310,6 +318,8 @@ class Tab:
             session.settings.llm.seed,
             examples,
             tuple(one for one in documents or () if one in owned),
+            _whole(turns, "Turns of each conversation"),
+            bool(keep_all),
         )
 
     def drawn(self, session: Session, *fields: Any) -> str:
@@ -324,7 +334,7 @@ class Tab:
                 documents=1,
                 passages=passages,
                 done=done,
-                each=plan.per_passage,
+                each=plan.turns if plan.kind == CONVERSATIONS else plan.per_passage,
                 examples=origin(plan.examples),
             )
         except ModelError as error:
@@ -512,6 +522,12 @@ def _ended(job: TrainJob) -> str:
     return render("error", what=job.error, hint=job.hint) if job.error else ""
 
 
+def _concerned(kind: str) -> tuple[Any, Any, Any]:
+    """Return the fields that only some kinds of question have, in view or not: questions, examples, turns."""
+    seen = (kind != CONVERSATIONS, kind == FEW_SHOT, kind == CONVERSATIONS)
+    return gr.Number(visible=seen[0]), gr.Number(visible=seen[1]), gr.Number(visible=seen[2])
+
+
 def _whole(value: Any, label: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value):
         raise UsageError(f"“{label}” has no whole number.", WHOLE)
@@ -551,8 +567,8 @@ def build(services: Services, session: gr.State) -> Shown:
     parts.path.click(tab.path_clicked, here, shown, **QUIET)
     for field in making:
         field.input(tab.drawn, [session, *making], parts.drawn, trigger_mode="always_last", **QUIET)
-    kind, examples = making[0], making[4]
-    kind.change(lambda chosen: gr.Number(visible=chosen == FEW_SHOT), kind, examples, **AT_ONCE)
+    kind, asked, examples, turns = making[0], making[2], making[4], making[5]
+    kind.change(_concerned, kind, [asked, examples, turns], **AT_ONCE)
     parts.drawn.click(tab.by_rules, [session, *making], [kind, parts.drawn], **QUIET)
     parts.make.click(tab.make, [*here, *making], shown, **QUIET)
     parts.made.click(tab.made_clicked, here, shown, **QUIET)

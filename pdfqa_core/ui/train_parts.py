@@ -13,9 +13,9 @@ import gradio as gr
 from pdfqa_core.errors import UsageError
 from pdfqa_core.protocols.gold import suffixes
 from pdfqa_core.services import Outcome, Services, SyntheticQuestion
-from pdfqa_core.services.synthesis import MOST_EXAMPLES, USUAL_EXAMPLES
+from pdfqa_core.services.synthesis import FEWEST_TURNS, MOST_EXAMPLES, MOST_TURNS, USUAL_EXAMPLES, SynthesisPlan, talks
 from pdfqa_core.services.training import TrainingPlan
-from pdfqa_core.synthesis import FEW_SHOT, RULES, ZERO_SHOT
+from pdfqa_core.synthesis import CONVERSATIONS, FEW_SHOT, RULES, ZERO_SHOT
 from pdfqa_core.training import BI_ENCODER, LATE_INTERACTION, Precision, TrainingSettings
 from pdfqa_core.types import Passage
 from pdfqa_core.ui import downloads
@@ -29,8 +29,8 @@ TICK = 1.5  # seconds between two looks at what goes on
 WAITING, ACCEPTED, REJECTED, DROPPED = FILTERS = ("waiting", "accepted", "rejected", "dropped")
 FILES = {"jsonl": "JSON lines", "beir": "BEIR (ZIP)"}
 MAKING = (
-    "Each question is made from one passage. A search must find that passage again. Vague, copied and nearly equal "
-    "questions are dropped. A stopped run continues where it stopped."
+    "Each question is made from one passage, with its answer. The answer must stand in that passage, and a search must "
+    "find it again. Vague, copied and nearly equal questions are dropped. A stopped run continues where it stopped."
 )
 TRAINING = (
     "The model learns to rank the right passage of each question above similar ones. Some documents are held out to "
@@ -40,6 +40,7 @@ MAKERS = [
     ("By rules, of table rows, definitions, counts and headings", RULES),
     ("By the language model (zero-shot)", ZERO_SHOT),
     ("By the language model, after examples (few-shot)", FEW_SHOT),
+    ("Conversations, by the language model", CONVERSATIONS),
 ]
 MODELS = [
     ("Embedding model, for dense and hybrid", BI_ENCODER),
@@ -87,7 +88,7 @@ class Parts:
     timer: gr.Timer
     steps: Mapping[str, gr.Column]
     fields: gr.Column
-    making: tuple[Any, ...]  # kind, passages, questions, documents, examples
+    making: tuple[Any, ...]  # kind, passages, questions, documents, examples, turns, keep_all
     drawn: gr.HTML
     make: gr.Button
     make_work: gr.HTML
@@ -125,7 +126,7 @@ def _generate() -> dict[str, Any]:
             passages = gr.Number(
                 20,
                 label="Passages of each document",
-                info="drawn by chance; 0 takes all",
+                info="drawn by chance; 0 takes all; conversations begin with them",
                 precision=0,
                 minimum=0,
                 elem_id="train-passages",
@@ -149,8 +150,21 @@ def _generate() -> dict[str, Any]:
             info="k of the prompt: questions you accepted first, then ones that come with the program",
             elem_id="train-examples",
         )
+        turns = gr.Number(
+            SynthesisPlan().turns,
+            label="Turns of each conversation",
+            info="at most",
+            precision=0,
+            minimum=FEWEST_TURNS,
+            maximum=MOST_TURNS,
+            visible=False,
+            elem_id="train-turns",
+        )
         documents = gr.Dropdown(
             [], multiselect=True, label="Documents", info="Empty: all of them", elem_id="train-documents"
+        )
+        keep_all = gr.Checkbox(
+            False, label="Keep all", info="drop nothing, whatever was written", elem_id="train-keep-all"
         )
     drawn, work = live_html(elem_id="train-drawn"), live_html(elem_id="train-make-work")
     with gr.Row():
@@ -159,7 +173,7 @@ def _generate() -> dict[str, Any]:
     made = live_html(elem_id="train-made")
     return {
         "fields": fields,
-        "making": (kind, passages, questions, documents, examples),
+        "making": (kind, passages, questions, documents, examples, turns, keep_all),
         "drawn": drawn,
         "make": make,
         "make_work": work,
@@ -305,6 +319,7 @@ OUTCOMES = {
     WAITING: Outcome.NEW, ACCEPTED: Outcome.ACCEPTED, REJECTED: Outcome.REJECTED, DROPPED: Outcome.DROPPED,
 }  # fmt: skip
 DECISIONS = {"accept": Outcome.ACCEPTED, "reject": Outcome.REJECTED, "edit-question": Outcome.ACCEPTED}
+EDITED = {"edit-turn": "text", "edit-answer": "answer"}  # what is changed before it is decided about the rest
 MOST_UNDO = 50
 NAMES = {"jsonl": "questions.jsonl", "beir": "questions-beir.zip"}
 
@@ -323,11 +338,12 @@ class Review:
         every = self.services.training.synthesis.kept.list(session.owner)
         accepted = sum(one.outcome is Outcome.ACCEPTED for one in every)
         queue = self._queue(every, state)
-        chosen = next((one for one in queue if one.id == state.question), queue[0] if queue else None)
+        turns = next((one for one in queue if one[0].id == state.question), queue[0] if queue else [])
+        chosen = turns[0] if turns else None
         state = replace(state, question=chosen.id if chosen else "")
         return {
             self.parts.state: state,
-            self.parts.card: self._card(chosen, queue, every, accepted, state, session),
+            self.parts.card: self._card(turns, queue, every, accepted, state, session),
             self.parts.page: self._page(chosen, session, Click()) if chosen else "",
             self.parts.sets: render("train_sets", accepted=accepted, name=ACCEPTED_QUESTIONS),
             self.parts.files: gr.Column(visible=accepted > 0),
@@ -335,16 +351,16 @@ class Review:
         }
 
     @staticmethod
-    def _queue(every: Sequence[SyntheticQuestion], state: TrainState) -> list[SyntheticQuestion]:
-        """Return the questions of the filter in their order, the skipped ones last."""
-        wanted = [one for one in every if one.outcome is OUTCOMES[state.only]]
+    def _queue(every: Sequence[SyntheticQuestion], state: TrainState) -> list[list[SyntheticQuestion]]:
+        """Return the questions and conversations of the filter in their order, the skipped ones last."""
+        wanted = talks([one for one in every if one.outcome is OUTCOMES[state.only]])
         places = {name: place for place, name in enumerate(state.skipped, start=1)}
-        return sorted(wanted, key=lambda one: places.get(one.id, 0))
+        return sorted(wanted, key=lambda turns: places.get(turns[0].id, 0))
 
     def _card(
         self,
-        chosen: SyntheticQuestion | None,
-        queue: Sequence[SyntheticQuestion],
+        turns: Sequence[SyntheticQuestion],
+        queue: Sequence[Sequence[SyntheticQuestion]],
         every: Sequence[SyntheticQuestion],
         accepted: int,
         state: TrainState,
@@ -352,7 +368,7 @@ class Review:
     ) -> str:
         living = [one for one in every if one.outcome is not Outcome.DROPPED]
         looked = sum(one.outcome is not Outcome.NEW for one in living)
-        if chosen is None:
+        if not turns:
             return render(
                 "train_review",
                 question=None,
@@ -361,11 +377,13 @@ class Review:
                 accepted=accepted,
                 undo=bool(state.undo),
             )
+        chosen = turns[0]
         name = self.services.documents.names(session.owner).get(chosen.document_id, "")
         return render(
             "train_review",
             question=chosen,
-            position=queue.index(chosen) + 1,
+            turns=turns,
+            position=queue.index(turns) + 1,
             total=len(queue),
             only=state.only,
             accepted=accepted,
@@ -396,20 +414,22 @@ class Review:
         """Do what a button of the card says; returns the state after it."""
         data = clicked(event)
         match data.get("action"):
-            case "accept" | "reject" | "edit-question":
+            case "accept" | "reject" | "edit-question" | "edit-turn" | "edit-answer":
                 return self._decided(data, state, session)
             case "later":
                 name = data["question"]
                 return replace(state, question="", skipped=(*(one for one in state.skipped if one != name), name))
             case "back":
                 queue = self._queue(self.services.training.synthesis.kept.list(session.owner), state)
-                place = next((n for n, one in enumerate(queue) if one.id == data["question"]), 0)
-                return replace(state, question=queue[max(0, place - 1)].id if queue else "")
+                place = next((n for n, one in enumerate(queue) if one[0].id == data["question"]), 0)
+                return replace(state, question=queue[max(0, place - 1)][0].id if queue else "")
             case "undo" if state.undo:
                 before = state.undo[-1]
                 self.services.training.synthesis.kept.restore(session.owner, before)
                 only = next(name for name, outcome in OUTCOMES.items() if outcome is before.outcome)
-                return replace(state, undo=state.undo[:-1], question=before.id, only=only)
+                every = self.services.training.synthesis.kept.list(session.owner)
+                first = next(talk[0].id for talk in talks(every) if any(one.id == before.id for one in talk))
+                return replace(state, undo=state.undo[:-1], question=first, only=only)
             case "step":
                 return replace(state, step=data["step"])
         return state
@@ -422,11 +442,15 @@ class Review:
         before = next((one for one in every if one.id == data["question"]), None)
         if before is None:
             raise UsageError("There is no such question here.", "It may have been removed with its document.")
+        undo = (*state.undo, before)[-MOST_UNDO:]
+        if changed := EDITED.get(data["action"]):
+            self.services.training.synthesis.kept.decide(session.owner, before.id, before.outcome, **{changed: text})
+            return replace(state, undo=undo)
         queue = self._queue(every, state)
-        place = next((n for n, one in enumerate(queue) if one.id == before.id), -1)
+        place = next((n for n, one in enumerate(queue) if one[0].id == before.id), -1)
         self.services.training.synthesis.kept.decide(session.owner, before.id, DECISIONS[data["action"]], text)
-        following = queue[place + 1].id if 0 <= place < len(queue) - 1 else ""
-        return replace(state, undo=(*state.undo, before)[-MOST_UNDO:], question=following)
+        following = queue[place + 1][0].id if 0 <= place < len(queue) - 1 else ""
+        return replace(state, undo=undo, question=following)
 
     def page_clicked(self, state: TrainState, session: Session, event: gr.EventData) -> Any:
         """Turn the page beside the question."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -10,6 +11,7 @@ from pdfqa_core.cli import parser
 from pdfqa_core.cli.options import settings_of
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.storage import Outcome, Store
+from pdfqa_core.synthesis import CONVERSATIONS
 
 RULES = ("synthesize", "--kind", "rules", "--retriever", "bm25", "--passages", 0, "--questions", 2)
 
@@ -45,6 +47,12 @@ def test_an_evaluation_reads_what_was_written(made, workspace, tmp_path, run, fo
     assert found["n"] == made["outcomes"]["new"]
     assert found["unscored"] == 0
     assert found["mean"] == 1  # a question stays only if a search of the first five finds its passage
+    answered = run("evaluate", "run", "answers", "--data", target, "--reader", "extractive", "--retriever", "bm25",
+                   "--no-bertscore", "--json")  # fmt: skip
+    assert answered.status == 0, answered.err
+    gold = sum(bool(one["answer"]) for one in made["questions"] if one["outcome"] == "new")
+    measures = answered.data["systems"][0]["metrics"]
+    assert measures["answer_f1"]["n"] == measures["rouge_l"]["n"] == gold >= 2
 
 
 def test_of_an_exact_match_only_the_passage_counts_that_a_question_was_made_of(made, workspace, tmp_path, run):
@@ -76,7 +84,7 @@ def test_only_accepted_ones_are_written_and_used_as_examples(made, workspace, tm
 
 
 def test_questions_are_looked_over_by_a_letter_each(made, workspace, run, monkeypatch, capsys):
-    typed = iter(["x", "a", "b", "r", "e", "  What stands here instead? ", "s", "q"])
+    typed = iter(["x", "a", "b", "r", "e", "", "", "e", "  What stands here instead? ", " 84 flats ", "s", "q"])
     monkeypatch.setattr("builtins.input", lambda prompt: next(typed))
     found = run("synthesize", "--review")
     assert found.status == 0
@@ -87,5 +95,31 @@ def test_questions_are_looked_over_by_a_letter_each(made, workspace, run, monkey
         (accepted,) = store.synthetic_questions.list(LOCAL_OWNER, [Outcome.ACCEPTED])
         (rejected,) = store.synthetic_questions.list(LOCAL_OWNER, [Outcome.REJECTED])
     assert (accepted.text, accepted.made) == ("What stands here instead?", living[1]["question"])
+    assert (accepted.answer, accepted.made_answer) == ("84 flats", living[1]["answer"])
     assert rejected.text == living[0]["question"]
     assert run("synthesize", "--review", "--json").status == 2
+
+
+def test_a_conversation_is_looked_over_as_a_whole_and_run_as_one(made, workspace, tmp_path, run, monkeypatch):
+    with Store.open(workspace) as store:
+        kept = store.synthetic_questions
+        found = [one for one in kept.list(LOCAL_OWNER, [Outcome.NEW]) if one.answer][:1] * 3
+        kept.remove(LOCAL_OWNER, list(Outcome))
+        turns = [
+            replace(one, id=f"t{n}", kind=CONVERSATIONS, conversation="c", turn=n) for n, one in enumerate(found, 1)
+        ]
+        kept.add(LOCAL_OWNER, turns)
+    typed = iter(["e", "2", "And then?", "", "a"])
+    monkeypatch.setattr("builtins.input", lambda prompt: next(typed))
+    found = run("synthesize", "--review")
+    assert "1 of 1 · harbour-heat.pdf" in found.out
+    assert "2. And then?" in found.out
+    assert found.out.count("  answer: ") == 6  # it is shown again after a change
+    assert found.out.endswith("1 accepted, 0 rejected, 0 left\n")
+    file = tmp_path / "talks.jsonl"
+    assert run("synthesize", "--accepted", "--output", file, "--json").data["written"] == 3
+    done = run("evaluate", "run", "conversations", "--data", file, "--reader", "extractive", "--retriever", "bm25",
+               "--no-bertscore", "--json")  # fmt: skip
+    assert done.status == 0, done.err
+    (system,) = done.data["systems"]
+    assert system["metrics"]["answer_f1"]["n"] == 3

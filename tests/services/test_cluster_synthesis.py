@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import pytest
@@ -17,7 +18,9 @@ SHOWN = (Example("Who reads the meters?", "The meters are read by the harbour ma
 
 
 def asking(prompt):
-    """Return a question of the longest words of a prompt, the same for some passages."""
+    """Return a question of the longest words of a prompt, the same for some passages, or a few of its first words."""
+    if "as few as possible." in prompt:
+        return " ".join(json.loads(prompt)[-1]["content"].split()[: 2 + len(prompt) % 2])
     words = sorted({word.strip(".,;:()\\n") for word in prompt.split() if word.isalpha()}, key=lambda w: (len(w), w))
     return f"What is known of {' '.join(words[-2 - len(prompt) % 2 :])}?"
 
@@ -74,7 +77,7 @@ def test_a_stop_keeps_what_is_made_and_the_rest_is_made_later(opened, server):
 def test_a_model_of_this_computer_writes_here_and_rules_do_not(open_services, fake_llm):
     cluster = FakeCluster()
     services = open_services(llm=fake_llm, cluster=cluster)
-    fake_llm.enqueue(["Where is the harbour of the long pipe?"] * 2)
+    fake_llm.enqueue(["Where is the harbour of the long pipe?", "There."] * 2)
     list(services.training.synthesis.make(LOCAL_OWNER, SynthesisPlan(ZERO_SHOT, per_document=2), services.settings))
     assert cluster.sizes == []
     list(services.training.synthesis.make(LOCAL_OWNER, SynthesisPlan(RULES), services.settings))

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from pdfqa_core.errors import PdfQAError, StoppedError, UsageError
 from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.services.synthesis import Made, SynthesisPlan, SynthesisResult
 from pdfqa_core.storage import Outcome
-from pdfqa_core.synthesis import FEW_SHOT, RULES
+from pdfqa_core.synthesis import CONVERSATIONS, FEW_SHOT, RULES
 from tests.conftest import FakeLLM
 from tests.services.helpers import BM25, only
 
 TWO = SynthesisPlan(per_document=2)
+ODD = (  # replies, answers behind the questions that pass the guards
+    "The harbour.", "What is this section about?", "Who owns zebras in Ankara?", "Zebras", "Who owns boats in Ankara?",
+    "The",
+)  # fmt: skip
 
 
 class Asking(FakeLLM):
-    """Asks about the rarest words of the passage it is shown, so that a search finds it; `odd` replies come first."""
+    """Asks about the rarest words of a passage, so that a search finds it, and answers with its first two words.
+
+    `odd` replies come first.
+    """
 
     def __init__(self, *odd):
         super().__init__()
@@ -26,7 +35,11 @@ class Asking(FakeLLM):
         if self.odd:
             yield self.odd.pop(0)
             return
-        words = self.history[-1][0].content.split()
+        prompt = self.history[-1][0].content
+        if prompt.endswith("as few as possible."):
+            yield " ".join(prompt.split()[:2])
+            return
+        words = prompt.partition("\n\n")[0].split()
         longest = sorted({word.strip(".,;:()") for word in words if word.isalpha()}, key=len)[-6:]
         yield f"What is known of {' '.join(sorted(longest))}?"
 
@@ -50,16 +63,79 @@ def test_questions_are_made_of_drawn_passages_and_kept(open_services):
     for one in kept:
         assert (one.kind, one.model, one.seed, one.document_id) == ("zero-shot", "fake", 0, only(services).id)
         assert one.text.startswith("What is known of ")
+        assert one.answer == one.made_answer == " ".join(one.passage.split()[:2])
         assert one.spans[0].document_id == only(services).id
 
 
 def test_what_is_dropped_is_kept_with_its_reason(open_services):
-    services = open_services(BM25, Asking("The harbour.", "What is this section about?", "Who owns zebras in Ankara?"))
-    result = run(services, SynthesisPlan(per_document=1, per_passage=3))[-1]
-    assert result.outcomes == {"dropped": 3}
+    services = open_services(BM25, Asking(*ODD))
+    result = run(services, SynthesisPlan(per_document=1, per_passage=4))[-1]
+    assert result.outcomes == {"dropped": 4}
     assert [one.reason for one in questions(services, Outcome.DROPPED)] == [
-        "not a question", "cannot be understood without the passage", "a search does not find its passage"
+        "not a question", "cannot be understood without the passage", "its answer does not stand in the passage",
+        "a search does not find its passage",
     ]  # fmt: skip
+
+
+def test_all_is_kept_where_nothing_is_to_be_dropped(open_services):
+    llm = Asking("The harbour.", "Zebras", "", "What is this section about?", "Zebras")
+    services = open_services(BM25, llm)
+    result = run(services, SynthesisPlan(per_document=1, per_passage=3, keep_all=True))[-1]
+    assert (result.outcomes, result.reasons) == ({"new": 2, "dropped": 1}, {"nothing was written": 1})
+    assert {(one.text, one.answer) for one in questions(services, Outcome.NEW)} == {
+        ("The harbour.", "Zebras"), ("What is this section about?", "Zebras")
+    }  # fmt: skip
+
+
+class Talking(Asking):
+    """Holds a conversation about the words of each passage; `apart` is how many follow-ups lean on nothing."""
+
+    def __init__(self, apart=0):
+        super().__init__()
+        self.apart = apart
+
+    def write(self, schema, stop):
+        prompt = self.history[-1][0].content
+        if "Write the next question" not in prompt:
+            yield from super().write(schema, stop)
+        elif self.apart:
+            self.apart -= 1
+            yield "Where do zebras sleep in Ankara?"
+        else:
+            for question in super().write(schema, stop):
+                yield f"And {prompt.count('Answer: ')} {question}"
+
+
+def test_conversations_are_lists_of_turns_with_passages_and_answers(open_services):
+    services = open_services(BM25, Talking(apart=2))
+    result = run(services, SynthesisPlan(CONVERSATIONS, per_document=2, turns=5))[-1]
+    assert result.outcomes == {"new": 10, "dropped": 2}
+    assert result.reasons == {"does not follow up the turn before": 2}
+    kept = questions(services, Outcome.NEW)
+    for talk in {one.conversation for one in kept}:
+        turns = [one for one in kept if one.conversation == talk]
+        assert [one.turn for one in turns] == [1, 2, 3, 4, 5]
+        assert len({one.passage_id for one in turns}) > 1
+        assert all(one.answer in " ".join(one.passage.split()) for one in turns)
+    accepted = services.training.synthesis.kept.decide(LOCAL_OWNER, kept[0].id, Outcome.ACCEPTED)
+    talk = questions(services, Outcome.ACCEPTED)
+    assert [one.conversation for one in talk] == [accepted.conversation] * 5
+    assert services.answers.suggestions.accepted(LOCAL_OWNER) == (talk[0].text,)
+    data, count = services.training.synthesis.questions_file(LOCAL_OWNER, [Outcome.ACCEPTED])
+    rows = [json.loads(line) for line in data.splitlines()]
+    assert [row.get("follow_up_of") for row in rows] == [None, *(row["id"] for row in rows[:-1])]
+    assert (count, services.training.synthesis.beir_files(LOCAL_OWNER, [Outcome.ACCEPTED], BM25)[1]) == (5, 1)
+    again = run(services, SynthesisPlan(CONVERSATIONS, per_document=3, turns=5))[-1]
+    assert (again.passages, again.done_before) == (3, 2)
+
+
+def test_a_conversation_of_less_than_three_turns_is_dropped(open_services):
+    services = open_services(BM25, Talking(apart=99))
+    result = run(services, SynthesisPlan(CONVERSATIONS, per_document=1))[-1]
+    assert result.outcomes == {"dropped": 5}
+    assert {(one.conversation, one.reason) for one in questions(services)} == {
+        ("", "too few turns of its conversation are left"), ("", "does not follow up the turn before")
+    }  # fmt: skip
 
 
 def test_a_run_that_was_stopped_goes_on_and_a_larger_one_adds(open_services):
@@ -93,6 +169,7 @@ def test_rules_need_no_model_and_say_so(open_services):
         (SynthesisPlan(kind=FEW_SHOT), "need 1 to 8 examples"),
         (SynthesisPlan(per_passage=0), "cannot be made"),
         (SynthesisPlan(per_document=-1), "cannot be made"),
+        (SynthesisPlan(CONVERSATIONS, turns=9), "9 turns cannot be made"),
     ],
 )
 def test_what_cannot_be_done_is_told(open_services, plan, words):

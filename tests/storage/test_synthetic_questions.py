@@ -49,8 +49,26 @@ def test_a_decision_can_change_the_words_and_is_for_the_owner_alone(store: Store
         with pytest.raises(UsageError):
             kept.decide(owner, name, Outcome.REJECTED, text)
     assert kept.list("me") == (edited,)
+    answered = kept.decide("me", "q1", Outcome.ACCEPTED, answer=" The\nowner. ")
+    assert (answered.text, answered.answer, answered.made_answer) == ("Who pays half?", "The owner.", "")
+    assert kept.decide("me", "q1", Outcome.ACCEPTED).answer == "The owner."
+    kept.restore("me", edited)
+    assert kept.list("me") == (edited,)
     assert kept.remove("you", tuple(Outcome)) == 0
     assert kept.remove("me", [Outcome.ACCEPTED]) == 1
+
+
+def test_what_is_decided_about_a_turn_counts_for_its_conversation(store: Store) -> None:
+    kept, document = store.synthetic_questions, add(store, b"one")
+    talk = [question(document, number, conversation="c", turn=number, answer="A.") for number in (1, 2, 3)]
+    kept.add("me", [*talk, question(document, 4), question(document, 5, turn=2, outcome=Outcome.DROPPED)])
+    kept.decide("me", "q2", Outcome.ACCEPTED, "And then?", "B.")
+    assert [(one.id, one.text, one.answer) for one in kept.list("me", [Outcome.ACCEPTED])] == [
+        ("q1", "Who pays?", "A."), ("q2", "And then?", "B."), ("q3", "Who pays?", "A.")
+    ]  # fmt: skip
+    kept.restore("me", talk[1])
+    assert kept.list("me", [Outcome.NEW]) == (*talk, question(document, 4))
+    assert kept.passages("me", "zero-shot", "fake", 7) == {"p1", "p4"}  # no conversation begins with the others
 
 
 def test_they_go_with_their_document_and_with_their_owner(store: Store) -> None:

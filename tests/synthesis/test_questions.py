@@ -6,11 +6,18 @@ import pytest
 
 from pdfqa_core.interfaces import GREEDY, Sampling
 from pdfqa_core.synthesis import (
+    FOLLOW_UPS,
+    Draft,
     Example,
     Generator,
     Reason,
+    answer_objection,
+    answer_prompt,
     by_rules,
     few_shot_prompt,
+    follow_up_objection,
+    follow_up_prompt,
+    neighbours,
     objection,
     sample_passages,
     shipped_examples,
@@ -70,13 +77,79 @@ class Drawing(FakeLLM):
 
 def test_the_first_question_is_the_likeliest_and_the_others_are_drawn_with_seeds() -> None:
     llm = Drawing()
-    llm.enqueue(["What does a ship pay?", "Who pays half?"])
-    assert list(Generator(llm).questions(FEES, 2, 7)) == ["What does a ship pay?", "Who pays half?"]
-    assert [(one.temperature, one.seed) for one in llm.sampled] == [(0.0, 0), (0.7, 8)]
-    assert [one[0].content for one in llm.history] == [zero_shot_prompt(FEES)] * 2
-    llm.enqueue(["What does a ship pay?"])
-    assert list(Generator(llm, (BOATS,)).questions(FEES, 1, 0)) == ["What does a ship pay?"]
-    assert llm.history[-1][0].content == few_shot_prompt([BOATS], FEES)
+    llm.enqueue(["What does a ship pay?", 'Answer: "nine crowns"\nMore.', "Who pays half?", "Lighters"])
+    made = [Draft("What does a ship pay?", "nine crowns"), Draft("Who pays half?", "Lighters")]
+    assert list(Generator(llm).drafts(passage(FEES), 2, 7)) == made
+    assert [(one.temperature, one.seed) for one in llm.sampled] == [(0.0, 0), (0.0, 0), (0.7, 8), (0.0, 0)]
+    asked = [one[0].content for one in llm.history]
+    assert asked[::2] == [zero_shot_prompt(FEES)] * 2
+    assert asked[1::2] == [answer_prompt(FEES, one.question) for one in made]
+    llm.enqueue(["What does a ship pay?", "nine crowns"])
+    assert list(Generator(llm, (BOATS,)).drafts(passage(FEES), 1, 0)) == made[:1]
+    assert llm.history[-2][0].content == few_shot_prompt([BOATS], FEES)
+
+
+def test_what_a_guard_objects_to_is_not_answered_unless_all_is_kept() -> None:
+    llm = FakeLLM()
+    llm.enqueue(["A ship pays."])
+    assert list(Generator(llm).drafts(passage(FEES), 1, 0)) == [Draft("A ship pays.")]
+    llm.enqueue(["A ship pays.", "nine crowns"])
+    assert list(Generator(llm, keep_all=True).drafts(passage(FEES), 1, 0)) == [Draft("A ship pays.", "nine crowns")]
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ("nine crowns", None),
+        ("Nine  crowns for each night", None),
+        ("pier. Lighters", None),
+        ("", Reason.NO_ANSWER),
+        ("nine crowns a night", Reason.NOT_THERE),
+        ("The passage does not say.", Reason.NOT_THERE),
+        ("crowns " * 61, Reason.LONG_ANSWER),
+    ],
+)
+def test_a_gold_answer_stands_in_its_passage(answer: str, reason: Reason | None) -> None:
+    assert answer_objection(answer, FEES) is reason
+
+
+SHIPS = Draft("What does a ship pay at the pier?", "nine crowns for each night")
+
+
+@pytest.mark.parametrize(
+    ("question", "reason"),
+    [
+        ("How long may it stay?", None),
+        ("And lighters?", None),
+        ("How long?", None),  # it says too little by itself
+        ("Which vessels pay fewer crowns?", None),
+        ("Do these fees hold for lighters?", None),
+        ("Where do zebras sleep in winter?", Reason.APART),
+        ("What does this passage say about it?", Reason.POINTS),
+        ("What does a ship pay at the pier?", Reason.DUPLICATE),
+        ("Lighters pay half.", Reason.NO_QUESTION),
+        ("", Reason.EMPTY),
+    ],
+)
+def test_a_follow_up_leans_on_the_turn_before(question: str, reason: Reason | None) -> None:
+    assert follow_up_objection(question, FEES, [SHIPS]) is reason
+
+
+def test_a_follow_up_is_asked_for_with_the_conversation_so_far() -> None:
+    llm = FakeLLM()
+    llm.enqueue(["Question: And lighters?", "half"])
+    assert Generator(llm).follow_up(passage(FEES), [SHIPS], FOLLOW_UPS[1]) == Draft("And lighters?", "half")
+    asked = llm.history[0][0].content
+    assert asked == follow_up_prompt(FEES, [SHIPS], FOLLOW_UPS[1])
+    assert f"Question: {SHIPS.question}\nAnswer: {SHIPS.answer}" in asked
+    assert asked.endswith("It is short and begins with “And”. The passage answers it.")
+
+
+def test_a_conversation_moves_on_to_passages_of_its_document_that_say_something_new() -> None:
+    text = "word " * 30
+    own = [Passage(f"d-{n}", (Span("d", 1, start, start + 150),), text) for n, start in enumerate((0, 75, 150, 300))]
+    assert neighbours([*own, passage(text, "other")], own[0], 3) == [own[0], own[2], own[3]]
+    assert neighbours([*own, passage(text, "other")], own[3], 3) == [own[3]]
 
 
 @pytest.mark.parametrize(
@@ -111,19 +184,24 @@ def test_a_german_question_is_judged_by_german_rules() -> None:
 @pytest.mark.parametrize(
     ("text", "asked"),
     [
-        ("A lighter is a flat boat that carries goods.", ["What is a lighter?"]),
+        (
+            "A lighter is a flat boat that carries goods.",
+            [Draft("What is a lighter?", "A lighter is a flat boat that carries goods.")],
+        ),
         ("Heat pumps are machines. They are the best.", []),
-        ("Quay rules are the terms of the harbour.", ["What are Quay rules?"]),
-        ("Ropewalk Court has 84 flats on four floors.", ["How many flats does Ropewalk Court have?"]),
-        ("The harbour contains 12 berths for ships.", ["How many berths does the harbour contain?"]),
+        (
+            "Quay rules are the terms of the harbour.",
+            [Draft("What are Quay rules?", "Quay rules are the terms of the harbour.")],
+        ),
+        ("Ropewalk Court has 84 flats on four floors.", [Draft("How many flats does Ropewalk Court have?", "84")]),
+        ("The harbour contains 12 berths for ships.", [Draft("How many berths does the harbour contain?", "12")]),
         ("It is a boat. This means the end.", []),
         ("A winter is always a cold time.", []),
     ],
 )
-def test_sentences_that_define_or_count_become_questions(text: str, asked: list[str]) -> None:
-    found = list(by_rules(passage(text), "Rules"))
-    assert [one for one in found if one in asked] == asked
-    assert len(found) == len(asked)
+def test_sentences_that_define_or_count_become_questions(text: str, asked: list[Draft]) -> None:
+    assert list(by_rules(passage(text), "Rules")) == asked
+    assert all(answer_objection(one.answer, text) is None for one in asked)
 
 
 def test_table_rows_become_questions_with_their_column() -> None:
@@ -131,13 +209,15 @@ def test_table_rows_become_questions_with_their_column() -> None:
         "| Month | Heat (MWh) | 2022 |\n| --- | --- | --- |\n| March | 82.1 | 5 |\n| 7 | 1 | 2 |\n| April | none | 6 |"
     )
     assert list(by_rules(passage(table), "Rules")) == [
-        "What is the Heat (MWh) of March?", "What was March for 2022?", "What was April for 2022?"
+        Draft("What is the Heat (MWh) of March?", "82.1"),
+        Draft("What was March for 2022?", "5"),
+        Draft("What was April for 2022?", "6"),
     ]  # fmt: skip
 
 
 def test_headings_are_asked_about_without_the_title() -> None:
     found = list(by_rules(passage("Boats lie there.", heading="Rules: Winter storage of boats"), "Rules"))
-    assert found == ["What does Rules say about “Winter storage of boats”?"]
+    assert found == [Draft("What does Rules say about “Winter storage of boats”?")]
 
 
 def test_a_draw_is_the_same_again_and_a_larger_one_holds_it() -> None:

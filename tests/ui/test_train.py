@@ -66,12 +66,18 @@ def _review(page: Page) -> None:
     path = page.locator("#train-path")
     decide(page, "a")
     decide(page, "r")
+    page.keyboard.press("w")
+    page.keyboard.type("From the old quay.")
+    page.keyboard.press("Enter")
+    expect(page.locator("#train-answer")).to_have_text("From the old quay.")
+    expect(path).to_contain_text("1 accepted")
     page.keyboard.press("e")
     page.keyboard.type("Which quay does the heat come from?")
     page.keyboard.press("Enter")
     expect(path).to_contain_text("2 accepted")
     page.keyboard.press("u")
     expect(path).to_contain_text("1 accepted")
+    expect(page.locator("#train-answer")).to_have_text("From the old quay.")
     decide(page, "a")
 
 
@@ -81,6 +87,7 @@ def _take_along(page: Page) -> None:
         page.locator("button#train-jsonl").click()
     rows = [json.loads(line) for line in download.value.path().read_text("utf-8").splitlines()]
     assert len(rows) == 2
+    assert rows[1]["answer"] == "From the old quay."
     open_tab(page, "Evaluate")
     page.locator("#evaluate-source").get_by_label("Accepted questions").check()
     expect(page.locator("#evaluate-questions")).to_contain_text("2 questions")

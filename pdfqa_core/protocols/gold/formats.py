@@ -300,8 +300,15 @@ def _questions(file: Path, relevant: Mapping[str, list[GoldPlace]]) -> Iterator[
         if not isinstance(text, str) or not text.strip():
             raise UsageError(f"{row.where}: there is no text.", 'A query is {"_id": …, "text": …}.')
         more = row.values.get("metadata")
-        generated = isinstance(more, Mapping) and bool(more.get("made_by"))
-        yield GoldQuestion(one, text.strip(), row.number, places=tuple(relevant[one]), generated=generated)
+        told = gold_row(more if isinstance(more, Mapping) else {}, row.number, file.name)
+        yield GoldQuestion(
+            one,
+            text.strip(),
+            row.number,
+            texts(told, "answer"),
+            tuple(relevant[one]),
+            generated=bool(told.values.get("made_by")),
+        )
 
 
 def _corpus(file: Path) -> Iterator[Passage]:

@@ -65,7 +65,8 @@ IDENTITY: Matrix = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
 class Drawn:
     """The objects of a page, the one painted first at the beginning; `forms` numbers the matrix of each in `matrices`.
 
-    An object's own coordinates are those of its form; a matrix leads from there to the page's user space.
+    An object's own coordinates are those of its form; a matrix leads from there to the page's user space. `marks` are
+    those of text objects, the first one of each, then the second one, …: the numbers of the objects, and their marks.
     """
 
     addresses: Addresses
@@ -73,6 +74,7 @@ class Drawn:
     kinds: Integers
     forms: Integers
     matrices: tuple[Matrix, ...]
+    marks: Sequence[tuple[Integers, Addresses]]
     frame: PageFrame
 
     def boxes(self, chosen: Integers) -> Floats:
@@ -146,14 +148,28 @@ def read_drawn(page: Any, glyphs: Glyphs) -> Drawn:
 
     add(addresses, 0, 0)
     every = np.concatenate([part for part, _, _ in parts])
+    items = list(map(argument, every.tolist()))
+    kinds = np.concatenate([kinds for _, kinds, _ in parts])
     return Drawn(
         every,
-        list(map(argument, every.tolist())),
-        np.concatenate([kinds for _, kinds, _ in parts]),
+        items,
+        kinds,
         np.repeat([form for _, _, form in parts], [len(part) for part, _, _ in parts]),
         tuple(matrices),
+        _marks(items, np.flatnonzero(kinds == TEXT)),
         glyphs.frame,
     )
+
+
+def _marks(items: Sequence[Any], texts: Integers) -> list[tuple[Integers, Addresses]]:
+    asked = [items[i] for i in texts.tolist()]
+    counts = np.fromiter(map(_mark_count, asked), np.int64, len(asked))
+    found = []
+    for number in range(min(int(counts.max(initial=0)), _MAX_MARKS)):
+        places = np.flatnonzero(counts > number)
+        marks = np.fromiter(map(_mark, (asked[i] for i in places.tolist()), repeat(number)), np.uint64, len(places))
+        found.append((texts[places], marks))
+    return found
 
 
 def path_paint(drawn: Drawn, paths: Integers) -> PathPaint:
@@ -192,23 +208,20 @@ def clip_boxes(drawn: Drawn, chosen: Integers) -> dict[int, Floats]:
     return found
 
 
-def layers(drawn: Drawn, chosen: Integers) -> dict[int, str]:
-    """Return, for those of the chosen objects that lie in a layer (optional content group), the layer's name.
+def layers(drawn: Drawn) -> dict[int, str]:
+    """Return, for the text objects that lie in a layer (optional content group), the layer's name.
 
     A layer that is set for a whole form is not seen here.
     """
-    items = drawn.chosen(chosen)
-    counts = list(map(_mark_count, items))
     found: dict[int, str] = {}
-    for number in range(min(max(counts, default=0), _MAX_MARKS)):
-        places = np.flatnonzero(np.array(counts) > number)
-        marks = list(map(_mark, (items[i] for i in places.tolist()), repeat(number)))
+    for numbers, marks in drawn.marks:
+        known = distinct(marks)
         into = cells(ctypes.c_uint64, 2)  # the name where it is short enough, and its length in bytes
         room = ctypes.c_ulong.from_param(ctypes.sizeof(ctypes.c_uint64))
         arguments = (into.pointers[0], room, into.pointers[1])
-        names = into.collect(map(_mark_name, map(argument, marks), *map(repeat, arguments)))
-        for i in np.flatnonzero((names == _LAYER_MARK).all(axis=1)).tolist():
-            found[int(chosen[places[i]])] = _layer_name(marks[i])
+        names = into.collect(map(_mark_name, map(argument, known.tolist()), *map(repeat, arguments)))
+        for place in np.flatnonzero(np.isin(marks, known[(names == _LAYER_MARK).all(axis=1)])).tolist():
+            found[int(numbers[place])] = _layer_name(int(marks[place]))
     return found
 
 

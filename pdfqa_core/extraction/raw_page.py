@@ -70,6 +70,8 @@ def to_text_frame(box: Iterable[Any], x: Any, y: Any, turn: int, width: float, h
 
 def from_text_frame(box: Box, turn: int, width: float, height: float) -> Box:
     """Return the box on the page (width × height points) of a box (u0, v0, u1, v1) in the frame of turned text."""
+    if not turn:
+        return box
     u0, v0, u1, v1 = box
     return (
         box,

@@ -13,6 +13,7 @@ import time
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from itertools import repeat
 from typing import Any
 
@@ -46,8 +47,6 @@ _LONGEST = 2000  # characters that are compared
 _FEW = 2  # letters: a symbol that the font calls by another letter
 _TO_A_GLYPH = 4  # letters that a glyph without a known letter may stand for
 
-_mark_count = quick(pdfium.FPDFPageObj_CountMarks, ctypes.c_int)
-_mark = quick(pdfium.FPDFPageObj_GetMark, ctypes.c_size_t)
 _string = quick(pdfium.FPDFPageObjMark_GetParamStringValue, ctypes.c_int)
 
 
@@ -60,20 +59,15 @@ class _Marked:
 
 def marked_texts(drawn: Drawn) -> list[_Marked]:
     """Return the pieces of a page with `/ActualText`, and take that away from them: the next text page lacks it."""
-    numbers = np.flatnonzero(drawn.kinds == TEXT)
-    items = drawn.chosen(numbers)
-    counts = np.fromiter(map(_mark_count, items), np.int64, len(items))
     pieces: dict[int, _Marked] = {}
     length = ctypes.c_ulong()
     room, size = ctypes.c_ulong.from_param(0), ctypes.byref(length)
-    for number in range(min(int(counts.max(initial=0)), _MOST_MARKS)):
-        places = np.flatnonzero(counts > number)
-        marks = np.fromiter(map(_mark, (items[i] for i in places.tolist()), repeat(number)), np.uint64, len(places))
+    for numbers, marks in drawn.marks:
         known = distinct(marks)
         arguments = (repeat(_KEY), repeat(None), repeat(room), repeat(size))
         has = np.fromiter(map(_string, map(argument, known.tolist()), *arguments), np.bool_, len(known))
         for place in np.flatnonzero(np.isin(marks, known[has])).tolist():
-            address = int(drawn.addresses[numbers[places[place]]])
+            address = int(drawn.addresses[numbers[place]])
             pieces.setdefault(int(marks[place]), _Marked(set())).owners.add(address)
     for piece in pieces.values():
         for address in piece.owners:
@@ -198,6 +192,7 @@ def blended(colors: Floats, alpha: Floats, ground: Colors) -> Floats:
 _OVERPRINT_CELL = 1.0  # points; squares that the page is parted into
 _MOST_OVERPRINT_CELLS = 2_000_000
 _MOST_OF_A_GLYPH = 64  # squares along a side: larger characters are drawings, or watermarks behind the text
+_MOST_TO_MEET = 200  # text objects that are compared with each other
 _INNER = 0.2  # of its box: the rim that does not count, so that neighbours do not cover each other
 _COVERED = 0.5  # of the squares of a letter that later letters cover
 _SIZES = 2.0  # how many times as large one may be as the other
@@ -205,16 +200,16 @@ _LETTERS = 4  # of a word or a text object that are covered
 _LOST = 0.6  # of the letters of a word or a text object: the spaces between the words above leave some free
 
 
-def printed_over(glyphs: Glyphs, order: Integers, visible: Flags) -> Flags:
+def printed_over(glyphs: Glyphs, drawn: Drawn, visible: Flags) -> Flags:
     """Return which of the visible glyphs (n,) stand in words or text objects that lie under other letters.
 
-    `order` (n,) says when each is painted. Accents, lines, and the same letters drawn twice hide nothing.
+    Accents, lines, and the same letters drawn twice hide nothing.
     """
     found = np.zeros(len(glyphs), dtype=np.bool_)
     letters = np.flatnonzero(visible & _is_letter(glyphs.codes))
     if len(letters) < 2 * _LETTERS:
         return found
-    found[letters] = _overprinted(glyphs, letters, order[letters]) >= _COVERED
+    found[letters] = _overprinted(glyphs, drawn, letters) >= _COVERED
     if int(found.sum()) < _LETTERS:
         return np.zeros(len(glyphs), dtype=np.bool_)
     ink = visible & ~glyphs.space
@@ -225,40 +220,59 @@ def printed_over(glyphs: Glyphs, order: Integers, visible: Flags) -> Flags:
 
 
 def _is_letter(codes: Integers) -> Flags:
-    known = np.unique(codes)
+    known = distinct(codes)
     flags = np.array([0 < c < 0x110000 and chr(c).isalnum() for c in known.tolist()], dtype=np.bool_)
     found: Flags = flags[np.searchsorted(known, codes)]
     return found
 
 
-def _overprinted(glyphs: Glyphs, letters: Integers, order: Integers) -> Floats:
+def _overprinted(glyphs: Glyphs, drawn: Drawn, letters: Integers) -> Floats:
     """Return the share of the squares of each letter on which another one is painted last."""
     boxes = glyphs.boxes[letters]
     width, height = glyphs.frame.width, glyphs.frame.height
     cell = max(_OVERPRINT_CELL, (width * height / _MOST_OVERPRINT_CELLS) ** 0.5)
     columns, rows = int(width / cell) + 2, int(height / cell) + 2
     rim = (boxes[:, 2:] - boxes[:, :2]) * _INNER
-    limits = np.array([columns - 1, rows - 1])
-    begin = np.clip((boxes[:, :2] + rim) / cell, 0, limits).astype(np.int64)
-    end = np.maximum(np.clip((boxes[:, 2:] - rim) / cell, 0, limits).astype(np.int64), begin)
+    begin, end = (boxes[:, :2] + rim) / cell, (boxes[:, 2:] - rim) / cell
+    found = np.zeros(len(letters))
+    meeting = _in_meeting_objects(glyphs.owners[letters], begin, end)
+    if not len(meeting):
+        return found
+    meeting = meeting[np.argsort(drawn.positions(glyphs.owners[letters[meeting]]), kind="stable")]
+    letters, limits = letters[meeting], np.array([columns - 1, rows - 1])
+    begin = np.clip(begin[meeting], 0, limits).astype(np.int32)
+    end = np.maximum(np.clip(end[meeting], 0, limits).astype(np.int32), begin)
     sides = np.minimum(end - begin + 1, _MOST_OF_A_GLYPH)
-    count = sides.prod(axis=1)
-    which = np.repeat(np.arange(len(letters)), count)
-    step = np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count)
-    squares = (begin[which, 1] + step // sides[which, 0]) * columns + begin[which, 0] + step % sides[which, 0]
-    by_time = np.lexsort((np.arange(len(letters)), order))
-    rank = np.empty(len(letters), dtype=np.int64)
-    rank[by_time] = np.arange(len(letters))
-    last = np.full(rows * columns, -1, dtype=np.int64)
-    np.maximum.at(last, squares, rank[which])
-    above = by_time[last[squares]]
-    sizes = glyphs.size[letters]
-    ratio = sizes[which] / np.maximum(sizes[above], 1e-9)
+    count = sides.prod(axis=1, dtype=np.int32)
+    which = np.repeat(np.arange(len(letters), dtype=np.int32), count)
+    step = np.arange(len(which), dtype=np.int32) - np.repeat(np.cumsum(count, dtype=np.int32) - count, count)
+    down, across = np.divmod(step, sides[which, 0])
+    squares = (begin[:, 1] * columns + begin[:, 0])[which] + down * columns + across
+    last = np.empty(rows * columns, dtype=np.int32)
+    last[squares] = which  # they are in the order of painting: the last one stays
+    under = np.flatnonzero(last[squares] != which)
+    which, above = which[under], last[squares[under]]
+    ratio = glyphs.size[letters[which]] / np.maximum(glyphs.size[letters[above]], 1e-9)
     covered = glyphs.owners[letters[above]] != glyphs.owners[letters[which]]
     covered &= glyphs.codes[letters[above]] != glyphs.codes[letters[which]]
     covered &= (ratio <= _SIZES) & (ratio >= 1 / _SIZES)
-    found: Floats = np.bincount(which, weights=covered, minlength=len(letters)) / count
+    found[meeting] = np.bincount(which, weights=covered, minlength=len(letters)) / count
     return found
+
+
+def _in_meeting_objects(owners: Addresses, begin: Floats, end: Floats) -> Integers:
+    """Return the letters (n,) whose text object may share a square with another one; quick to tell.
+
+    `begin` and `end` (n, 2) are the corners of each letter in squares. All letters, where a page has so many text
+    objects that it is not.
+    """
+    starts = np.flatnonzero(np.append(True, owners[1:] != owners[:-1]))
+    if len(starts) > _MOST_TO_MEET:
+        return np.arange(len(owners))
+    first, last = np.minimum.reduceat(begin, starts), np.maximum.reduceat(end, starts)
+    first, last = np.floor(first), np.maximum(first, last)
+    meets = ((first[:, None] <= last) & (last[:, None] >= first)).all(axis=2).sum(axis=1) > 1
+    return np.flatnonzero(np.repeat(meets, np.diff(np.append(starts, len(owners)))))
 
 
 def _mostly(group: Integers, found: Flags, counted: Flags) -> Flags:
@@ -402,7 +416,7 @@ class _Texts:
 
     `own` (n,) numbers the text object of each glyph, -1 for white space and what is hidden for another reason; `x`
     and `y` (n,) are the center of its box. `order` is the object's place among all that is drawn, `box` (4, m) holds
-    its glyphs: x0, top, x1, bottom; `color` (m, 3) is RGB, `alpha` (m,) from 0 to 1.
+    its glyphs: x0, top, x1, bottom; `color` (m,) is 0xRRGGBBAA.
     """
 
     own: Integers
@@ -412,7 +426,6 @@ class _Texts:
     order: Integers
     box: Floats
     color: Integers
-    alpha: Floats
 
     def inside(self, box: Floats, chosen: Flags) -> Flags:
         """Return which glyphs (n,) of the chosen objects (m,) have their center in a box."""
@@ -495,8 +508,8 @@ def find_hidden(page: Any, glyphs: Glyphs, drawn: Drawn, forged: Flags | None = 
     invisible |= _clipping_only(page, glyphs, drawn, ink & (glyphs.mode == _CLIP))
     found = {"invisible": invisible, "tiny": tiny, "outside": outside, "actual": forged}
     words = np.flatnonzero(drawn.kinds == TEXT)
-    clips, names = clip_boxes(drawn, words), layers(drawn, words)
-    white = bool(_on_white(_rgb(glyphs.color[first]), _alpha(glyphs.color[first])).any())
+    clips, names = clip_boxes(drawn, words), layers(drawn)
+    white = bool(_on_white(glyphs.color[first]).any())
     doubtful = np.flatnonzero(ink & ~(invisible | tiny | outside) & (glyphs.mode != _CLIP))
     if len(doubtful) and (white or clips or names or len(words) < len(drawn.kinds)):
         shapes, clips = _shapes(glyphs, doubtful, drawn), _cutting(glyphs, doubtful, clips)
@@ -511,7 +524,7 @@ def find_hidden(page: Any, glyphs: Glyphs, drawn: Drawn, forged: Flags | None = 
             }
             found |= _unseen(page, glyphs, drawn, texts, suspects)
     shown = ink & ~np.logical_or.reduce(list(found.values()))
-    found["over"] = printed_over(glyphs, drawn.positions(glyphs.owners), shown)
+    found["over"] = printed_over(glyphs, drawn, shown)
     hidden = np.logical_or.reduce(list(found.values()))
     return hidden, tuple(words for name, words in REASONS.items() if name in found and found[name].any())
 
@@ -532,9 +545,8 @@ def _texts(glyphs: Glyphs, index: Integers, drawn: Drawn) -> _Texts:
     left, top, right, bottom = glyphs.boxes.T
     first = [np.minimum.reduceat(side[index], starts) for side in (left, top)]
     last = [np.maximum.reduceat(side[index], starts) for side in (right, bottom)]
-    color, alpha = _rgb(glyphs.color[first_glyph]), _alpha(glyphs.color[first_glyph])
-    order = drawn.positions(owners)
-    return _Texts(own, (left + right) / 2, (top + bottom) / 2, owners, order, np.stack(first + last), color, alpha)
+    order, color = drawn.positions(owners), glyphs.color[first_glyph]
+    return _Texts(own, (left + right) / 2, (top + bottom) / 2, owners, order, np.stack(first + last), color)
 
 
 def _rgb(color: Integers) -> Integers:
@@ -546,9 +558,17 @@ def _alpha(color: Integers) -> Floats:
     return found
 
 
-def _on_white(color: Integers, alpha: Floats) -> Flags:
-    """Return which colours (n, 3) of this opacity (n,) cannot be read on white."""
-    return alike(blended(color.astype(np.float64), alpha, _WHITE), _WHITE)
+def _on_white(color: Integers) -> Flags:
+    """Return which colours (n,), 0xRRGGBBAA, cannot be read on white."""
+    known = distinct(color)
+    found: Flags = np.array([_is_pale(code) for code in known.tolist()], dtype=np.bool_)[np.searchsorted(known, color)]
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _is_pale(color: int) -> bool:
+    code = np.array([color])
+    return bool(alike(blended(_rgb(code).astype(np.float64), _alpha(code), _WHITE), _WHITE)[0])
 
 
 def _clipping_only(page: Any, glyphs: Glyphs, drawn: Drawn, chosen: Flags) -> Flags:
@@ -692,7 +712,7 @@ def _below(shapes: _Shapes, wanted: Flags, texts: _Texts, chosen: Flags) -> list
 
 def _on_paper(texts: _Texts, shapes: _Shapes) -> Flags:
     """Return the glyphs that are nearly white and have no dark shape, shading or picture under them."""
-    white = _on_white(texts.color, texts.alpha)
+    white = _on_white(texts.color)
     found: Flags = np.append(white, False)[texts.own]
     dark = (shapes.color[:, 3] < 0) | ~alike(shapes.color[:, :3], _WHITE)
     for shape, below in _below(shapes, dark, texts, white):
@@ -704,11 +724,11 @@ def _on_same_color(texts: _Texts, shapes: _Shapes) -> Flags:
     """Return the glyphs that have a shape of nearly their own colour under them, or a picture of any colours."""
     found = np.zeros(len(texts.own), dtype=np.bool_)
     one_color = np.asarray(shapes.color[:, 3] >= 0)
-    packed = texts.color @ np.array([1 << 16, 1 << 8, 1])
-    for code in set(packed.tolist()) if one_color.any() else ():
-        color = np.array([code >> 16, code >> 8 & 0xFF, code & 0xFF])
-        same = np.asarray(packed == code)
-        opacity = np.full(len(shapes.color), float(texts.alpha[same].min()))
+    opaque = texts.color | 0xFF
+    for code in distinct(opaque) if one_color.any() else ():
+        (color,) = _rgb(code[None])
+        same = np.asarray(opaque == code)
+        opacity = np.full(len(shapes.color), float(_alpha(texts.color[same]).min()))
         seen = blended(np.tile(color.astype(np.float64), (len(opacity), 1)), opacity, shapes.color[:, :3])
         near = one_color & alike(seen, shapes.color[:, :3])
         for shape, below in _below(shapes, near, texts, same) if near.any() else ():

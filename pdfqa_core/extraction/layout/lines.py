@@ -263,7 +263,9 @@ def _turned_lines(glyphs: Glyphs, chosen: Flags, turn: int, hidden: bool, first_
 def join_line(segments: list[TextSegment], turn: int) -> TextLine:
     """Return the line that segments on one baseline make."""
     leftwards = len(segments) > 1 and right_to_left("".join(s.text for s in segments))
-    ordered = sorted(segments, key=lambda s: s.u0) if leftwards else in_order(segments)
+    ordered = segments if len(segments) == 1 else in_order(segments)
+    if leftwards:
+        ordered = sorted(segments, key=lambda s: s.u0)
     main = max(ordered, key=lambda s: (len(s.text) * s.size, -s.rank))
     parts, cells = [ordered[0].text], 1
     for before, after in itertools.pairwise(ordered):

@@ -76,8 +76,14 @@ def _joint(text: str, following: str | None, draft: BlockDraft, hyphenation: Hyp
 
 def _within(box: Box, page: Page) -> Box:
     """Return the box cut at the page's edges (that of a line off the page is empty, at its edge)."""
-    limits = (page.width, page.height) * 2
-    return Box(*(round(min(max(value, 0.0), limit), 2) for value, limit in zip(box, limits, strict=True)))
+    x0, top, x1, bottom = box
+    width, height = page.width, page.height
+    return Box(
+        round(min(max(x0, 0.0), width), 2),
+        round(min(max(top, 0.0), height), 2),
+        round(min(max(x1, 0.0), width), 2),
+        round(min(max(bottom, 0.0), height), 2),
+    )
 
 
 # ----------------------------------------------------------------------------------------------------

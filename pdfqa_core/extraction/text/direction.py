@@ -50,6 +50,8 @@ def read_text(parts: Sequence[str]) -> str:
     Those of which most is written from right to left are given as they are printed.
     """
     whole = "".join(parts)
+    if whole.isascii():
+        return whole
     if right_to_left(whole):
         return logical_text(whole)
     return "".join(logical_text(part) if right_to_left(part) else part for part in parts)

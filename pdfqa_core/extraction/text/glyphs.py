@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from itertools import islice, repeat
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -71,6 +71,7 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 Addresses = npt.NDArray[np.uint64]
+Whole = TypeVar("Whole", Integers, Addresses)
 Place = tuple[float, float, float, float]
 
 BOLD_NAME = re.compile(r"bold|black|heavy|demi|(?:cm|sf|ec|lm)\w?bx|sfsx|(?:^|[-,])bd", re.IGNORECASE)
@@ -251,10 +252,10 @@ def _styles(handle: Any, first: list[int], addresses: list[int], frame: PageFram
     )
 
 
-def distinct(values: Addresses) -> Addresses:
+def distinct(values: Whole) -> Whole:
     """Return each value once, ascending (numpy's own function loads a module of 20 ms first)."""
-    ordered: Addresses = np.sort(values)
-    found: Addresses = ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
+    ordered = np.sort(values)
+    found: Whole = ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
     return found
 
 
@@ -396,30 +397,39 @@ def _without_space(glyphs: Glyphs, text_page: Any) -> Integers:
     PDFium leaves it out behind a character without width, such as a vowel sign. Looked for in level text, between two
     text objects: within one the file says itself what is apart.
     """
+    a = np.flatnonzero(~glyphs.space[:-1] & ~glyphs.space[1:] & (glyphs.owners[:-1] != glyphs.owners[1:]))
+    a = a[_room_for_space(glyphs, a, a + 1)]
+    if not len(a):
+        return a
     index = np.flatnonzero(~glyphs.space & (glyphs.turn == 0))
-    a, b = index[:-1], index[1:]
-    em = np.maximum(glyphs.size[a], glyphs.size[b])
-    gap = (glyphs.boxes[b, 0] - glyphs.boxes[a, 2]) / np.maximum(em, 0.1)
-    level = np.abs(glyphs.y[b] - glyphs.y[a]) < _NARROWEST * em
-    wide = level & (gap > _NARROWEST) & (gap < _WIDEST)
-    spaced = glyphs.space[a + 1]
-    open_ones = np.flatnonzero(wide & ~spaced & (glyphs.owners[a] != glyphs.owners[b]))
-    if not len(open_ones):
-        return open_ones
+    before, after = index[:-1], index[1:]
+    level = np.abs(glyphs.y[after] - glyphs.y[before]) < _NARROWEST * glyphs.size[before]
+    spaced = np.flatnonzero((after - before > 1) & _room_for_space(glyphs, before, after))
     lines = np.cumsum(~level)
+    line_of_spaces, widths = lines[spaced], _gaps(glyphs, before[spaced], after[spaced])
     usual: dict[int, float] = {}
-    for line in set(lines[open_ones].tolist()):
-        own = slice(*np.searchsorted(lines, [line, line + 1]).tolist())
-        widths = gap[own][(wide & spaced)[own]]
-        usual[line] = float(np.median(widths)) if len(widths) else np.inf
-    like = [place for place in open_ones.tolist() if gap[place] > _AS_WIDE * usual[int(lines[place])]]
-    room = [
-        _room(text_page, int(b[place]), glyphs.frame)[0] - _room(text_page, int(a[place]), glyphs.frame)[2]
-        for place in like
-    ]
-    chosen = [place for place, width in zip(like, room, strict=True) if width > _NARROWEST * em[place]]
-    found: Integers = b[chosen] if chosen else b[:0]
-    return found
+    found = []
+    for one, line in zip(a.tolist(), lines[np.searchsorted(before, a)].tolist(), strict=True):
+        if line not in usual:
+            own = sorted(widths[slice(*np.searchsorted(line_of_spaces, [line, line + 1]).tolist())].tolist())
+            usual[line] = own[(len(own) - 1) // 2] if own else np.inf
+        if glyphs.boxes[one + 1, 0] - glyphs.boxes[one, 2] > _AS_WIDE * usual[line]:
+            room = _room(text_page, one + 1, glyphs.frame)[0] - _room(text_page, one, glyphs.frame)[2]
+            if room > _NARROWEST * glyphs.size[one]:
+                found.append(one + 1)
+    return np.array(found, dtype=np.int64)
+
+
+def _gaps(glyphs: Glyphs, a: Integers, b: Integers) -> Floats:
+    gaps: Floats = glyphs.boxes[b, 0] - glyphs.boxes[a, 2]
+    return gaps
+
+
+def _room_for_space(glyphs: Glyphs, a: Integers, b: Integers) -> Flags:
+    """Return between which characters of level text (a, b: their numbers) there is room for a space."""
+    size, gap = np.maximum(glyphs.size[a], glyphs.size[b]), _gaps(glyphs, a, b)
+    found: Flags = (glyphs.turn[a] == 0) & (glyphs.turn[b] == 0) & (gap > _NARROWEST * size) & (gap < _WIDEST * size)
+    return found & (np.abs(glyphs.y[b] - glyphs.y[a]) < _NARROWEST * size)
 
 
 def _room(text_page: Any, index: int, frame: PageFrame) -> Place:

@@ -1,7 +1,7 @@
 """Draw what each extractor makes of a page: `python scripts/extraction_pictures.py [PDF PAGE NAME]`.
 
-Writes docs/extraction-NAME.png, with the page once for each extractor side by side, and for each extractor that finds
-something docs/extraction-NAME-EXTRACTOR.png. Boxes are the blocks of text, their colour the kind, their number the
+Writes docs/extraction-NAME.png, with the page once for each extractor side by side; where only one finds something, it
+is docs/extraction-NAME-EXTRACTOR.png. Boxes are the blocks of text, their colour the kind, their number the
 order in which they are read; thin boxes are the cells of a table. Without arguments: both pages of
 docs/difficult.pdf (`text` and `scan`). PDFs of unknown origin are no good here: the page is read in this process.
 """
@@ -235,9 +235,11 @@ def draw_page(path: Path, number: int, name: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         page = single(path, number, Path(folder) / "page.pdf")
         readers = [read(extractor, page) for extractor in extractors.names()]
-        save(sheet(page, readers, TOGETHER), name)
-        for reader in (r for r in readers if r.page.blocks):
-            save(sheet(page, [reader], ALONE), f"{name}-{reader.name}")
+        finding = [reader for reader in readers if reader.page.blocks]
+        if len(finding) == 1:
+            save(sheet(page, finding, ALONE), f"{name}-{finding[0].name}")
+        else:
+            save(sheet(page, readers, TOGETHER), name)
 
 
 def main() -> None:

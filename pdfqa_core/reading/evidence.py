@@ -158,7 +158,7 @@ class Evidence:
                 for place in (first - 1, last + 1)
                 if 0 <= place < len(self.sentences)
                 and self.sentences[place].hit is own.hit
-                and self.sentences[place].span.page == own.span.page
+                and _piece(self.sentences[place]) == _piece(own)
                 and length + _length(self.sentences[place]) <= LONGEST_LINES
             ]
             if not beside:
@@ -188,6 +188,13 @@ def _meet(one: Span, other: Span) -> bool:
     """Return whether two spans share text."""
     same_page = (one.document_id, one.page) == (other.document_id, other.page)
     return same_page and one.start < other.end and other.start < one.end
+
+
+def _piece(quote: Quote) -> int:
+    """Return which piece of its passage a sentence stands in: what lies between two pieces is not the passage's."""
+    start, spans = quote.span, quote.hit.passage.spans
+    within = (n for n, one in enumerate(spans) if one.page == start.page and one.start <= start.start < one.end)
+    return next(within, -1)
 
 
 def _length(quote: Quote) -> int:

@@ -122,6 +122,13 @@ def test_lines_stay_on_the_page_and_in_the_passage_of_the_best_sentence():
     assert (lines.quote, lines.span, lines.number, lines.verified) == ("Cats purr.", spans[1], 1, False)
 
 
+def test_lines_do_not_reach_over_a_table_that_is_no_part_of_the_passage():
+    spans = (Span("doc", 1, 0, 10), Span("doc", 1, 90, 100))  # the table stands from 10 to 90
+    around = Hit(Passage("p1", spans, "Dogs bark.\n\nCats purr."), 1.0, 1, "test")
+    first, second = evidence([around], 0.9, 1.0).lines()
+    assert [(one.quote, one.span) for one in (first, second)] == [("Cats purr.", spans[1]), ("Dogs bark.", spans[0])]
+
+
 def test_without_text_no_lines_are_quoted():
     assert gather("Why?", []).lines() == ()
     assert gather("Why?", hits("")).lines() == ()

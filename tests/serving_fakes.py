@@ -90,6 +90,9 @@ class FakeLanguage:
         self.made: list[FakeLanguage] = []
         self.closed = False
 
+    def note_speed(self, answer):
+        pass
+
     def beside(self, wanted):
         wanted = self.named(wanted)
         self.made.append(FakeLanguage(self.others[wanted.model], wanted, None))

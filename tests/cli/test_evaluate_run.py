@@ -32,7 +32,7 @@ def test_a_run_prints_what_was_answered_and_goes_on_as_the_same(run, workspace, 
     assert done.status == 0
     (system,) = done.data["systems"]
     assert system["name"] == "bm25 · windows 120/60"
-    assert set(system["metrics"]["answer_f1"]) == {"mean", "low", "high", "n", "unscored"}
+    assert set(system["metrics"]["answer_f1"]) == {"mean", "low", "high", "n", "unscored", "exact"}
     item = system["items"][0]
     assert item["id"] == "a"
     assert set(item) >= {"answer", "refused", "citations", "seconds", "metrics", "texts"}
@@ -85,7 +85,7 @@ def test_ctrl_c_stops_and_the_same_command_goes_on(run, workspace, data, monkeyp
         (("answers", "--data", "absent.json"), "absent.json"),
         (("conversations", "--data", "QUESTIONS", "--evidence", "recorded"), "no evidence called 'recorded'"),
         (("answers", "--data", "QUESTIONS", "--limit", "-1"), "--limit is -1"),
-        (("answers", "--data", "QUESTIONS", "--system", "a: colour=red"), "'colour=red' is no setting"),
+        (("answers", "--data", "QUESTIONS", "--system", "a: colour=red"), "'colour' is no setting"),
         (("answers", "--data", "QUESTIONS", "--retrievers", "guess"), "no retriever called 'guess'"),
         (("nothing", "--data", "QUESTIONS"), "invalid choice: 'nothing'"),
     ],

@@ -16,6 +16,7 @@ from pdfqa_core.metrics.statistics import Interval, Summary, cluster_bootstrap, 
 RESAMPLES = 2_000
 CUTOFFS = (1, 3, 5, 10)  # of HR@k, with the number of passages that were shown
 MAJORITY, ADJUDICATED = "majority", "adjudicated"
+POOLED = "all evaluators"  # the turns of all of them, each as its own evaluator judged it
 ACCURACY = "accuracy"
 OVERALL, TURN, CONVERSATION, INTENT, SYSTEM = "overall", "turn", "conversation", "intent", "system"
 GROUPS = (OVERALL, SYSTEM, TURN, INTENT, CONVERSATION)
@@ -54,9 +55,9 @@ class JudgedTurn:
 class ResultRow:
     """A cell of the result tables: a measure of one rater's turns in one group.
 
-    `rater` is an annotator, MAJORITY or ADJUDICATED; `group` is one of GROUPS and `value` names the turn number, intent
-    or conversation, empty for OVERALL. `summary` is the mean with its interval and n; `conversations` counts those that
-    the scored turns come from.
+    `rater` is an annotator, MAJORITY, ADJUDICATED or POOLED; `group` is one of GROUPS and `value` names the turn
+    number, intent or conversation, empty for OVERALL. `summary` is the mean with its interval and n; `conversations`
+    counts those that the scored turns come from.
     """
 
     rater: str

@@ -23,6 +23,7 @@ from pdfqa_core.metrics.agreement import (
 from pdfqa_core.metrics.human_results import (
     ADJUDICATED,
     MAJORITY,
+    POOLED,
     JudgedTurn,
     ResultRow,
     human_results,
@@ -210,7 +211,8 @@ def result_rows(
     of those say who rated the item: of two what both say. The adjudicated view, where something was adjudicated, is the
     majority's with the adjudicated values in their places. Other criteria whose values are numbers have their means;
     of a pair of answers the share that prefers the first of the two systems, "no difference" being half. `details` are
-    those of the items by turn id.
+    those of the items by turn id. Where evaluators are `assigned` turns of their own (by name: ids of turns), their
+    turns together are POOLED.
     """
     views: list[tuple[str, Labels]] = [
         (name, {key: rating.value for key, rating in ratings.items()}) for name, ratings in given.items() if ratings
@@ -235,6 +237,8 @@ def result_rows(
         )
         for name, values in views
     ]
+    if len(own) > 1:
+        raters.append((POOLED, [turn for name, turns in raters if name in own for turn in turns]))
     intent = chosen[AppliesTo.TURN]
     return human_results(raters, intents=intent.scale if intent else (), seed=seed)
 

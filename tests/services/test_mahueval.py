@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import runpy
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.metrics.human_results import POOLED
 from pdfqa_core.protocols.conversations import Doing, Plan
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.settings import Settings
@@ -136,6 +139,25 @@ def test_pairs_are_compared_turn_by_turn_and_what_has_no_counterpart_is_counted(
     overall = {row.rater: row.summary for row in rows if (row.group, row.measure) == ("overall", "accuracy")}
     assert (overall[ADA].n, overall[ADA].unscored, overall[ADA].mean) == (9, 0, 1.0)
     assert (overall[BEN].n, overall[BEN].unscored, overall[BEN].mean) == (9, 0, pytest.approx(5 / 9))
+    both = {(row.group, row.value, row.measure): row for row in rows if row.rater == POOLED}
+    accuracy = both["overall", "", "accuracy"]
+    assert (accuracy.summary.n, accuracy.conversations, accuracy.summary.mean) == (18, 8, pytest.approx(14 / 18))
+    assert accuracy.summary.low < 14 / 18 < accuracy.summary.high  # over conversations
+    assert both["overall", "", "HR@2"].summary.mean == pytest.approx(14 / 18)
+    assert [both["turn", str(number), "accuracy"].summary.n for number in (1, 2, 3)] == [8, 8, 2]
+    assert both["turn", "3", "HR@2"].summary.mean == 1.0
+
+
+def test_the_script_plays_the_protocol_and_prints_the_tables_of_all_and_of_each(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["play_mahueval.py", "--conversations", "1", "--least", "2", "--most", "2"])
+    runpy.run_path(str(Path(__file__).parents[2] / "scripts" / "play_mahueval.py"), run_name="__main__")
+    said = capsys.readouterr().out
+    overall, by_turn = said.partition("Overall")[2].split("By turn")
+    for table, counts in ((overall, ("4", "4", "8")), (by_turn, ("2", "2", "4"))):
+        lines = [line for line in table.splitlines() if line.split()[:1] != ["Rater"]]
+        for name, count in zip((ADA, BEN, POOLED), counts, strict=True):
+            assert next(line for line in lines if name in line).partition(name)[2].split()[0] == count
+    assert "HR@5" in said
 
 
 def test_passages_are_paired_where_both_turns_found_them(services, study, play):

@@ -650,8 +650,8 @@ def tools_of(
     )
     if options.get("ner"):
         tools.find = entity_finder(options["ner"])
-    if options.get("disambig") == "qa":
-        model = options.get("qa_model", "")
+    model = options.get("qa_model", "")
+    if options.get("disambig") == "qa" or (model and profile.name):
         tools.read = span_reader(model) if model else ReadingLLM(llm(), stop=stop)
     if options.get("pronouns") == NO:
         tools.tagger, tools.llm = tools.tagger or LLMTagger(llm()), None

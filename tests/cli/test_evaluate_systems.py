@@ -62,7 +62,12 @@ def test_asqa_from_the_command_line_stands_beside_published_results(run, write):
     values = {name: one["mean"] for name, one in found.data["systems"][0]["metrics"].items()}
     assert values["str_em"] == values["disambig_f1"] == 1.0
     assert values["dr"] == pytest.approx(values["rouge_l_sum"] ** 0.5)
-    assert found.data["published"]["mistral-7b (rageval)"]["str_em"] == 0.206
+    published = found.data["published"]["mistral-7b (rageval)"]
+    assert published == {"str_em": 0.206, "rouge_l": 0.311, "disambig_f1": 0.266, "dr_rouge_l": 0.287}
+    assert not any("question answering model" in note for note in found.data["notes"])
+    seed = run("evaluate", "asqa", "--data", data, "--profile", "seed", "--json").data
+    assert [name for name in seed["measures"] if name in published] == list(published)  # ours under the same names
+    assert any(note.startswith("Disambig-F1: entities are found by rule") for note in seed["notes"])
     assert "Published, in percent" in run("evaluate", "asqa", "--data", data).out
     bare = write("bare.json", [{key: value for key, value in row.items() if key != "answers"}])
     assert "carries no answer" in run("evaluate", "asqa", "--data", bare, "--json").data["error"]["what"]

@@ -13,8 +13,8 @@ from pdfqa_core.services.run_asking import tools_of
 from tests.conftest import FakeLLM
 
 
-def tools(options, llm, needs=frozenset()):
-    plan = RunPlan("answers", "data", ("data.json",), "", (), 0, 0, "", options)
+def tools(options, llm, needs=frozenset(), profile=""):
+    plan = RunPlan("answers", "data", ("data.json",), "", (), 0, 0, profile, options)
     return tools_of(plan, llm, lambda: pytest.fail("no embedder is needed"), needs, threading.Event())
 
 
@@ -42,6 +42,11 @@ def test_what_takes_a_language_model_asks_for_it(options, needs):
 def test_a_reading_model_needs_no_language_model():
     found = tools({"disambig": "qa", "qa_model": "m"}, absent)
     assert (found.read, found.llm) == ("reader m", None)
+
+
+def test_as_in_the_sources_a_reading_model_that_is_named_reads():
+    assert tools({"qa_model": "m"}, absent).read is None
+    assert tools({"qa_model": "m"}, absent, profile="seed").read == "reader m"
 
 
 def test_an_nli_model_goes_without_a_language_model_and_takes_one_that_is_there():

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import Evaluation, ScoredSystem
+from pdfqa_core.exports.insights import MOST_LISTED
 from pdfqa_core.exports.table import is_share, measure_of
 from pdfqa_core.metrics.comparison import Comparison, item_values
 
@@ -143,8 +144,10 @@ def _for_page(svg: str, prefix: str, title: str) -> str:
 MOST_SYSTEMS = 6
 _SECOND = ("citation", "sp_", "joint", "disambig", "str_em", "dr", "insufficient", "refusal")  # of the second panel
 _TITLES = {"answers": ("Answers", "Evidence"), "hotpotqa": ("Answers", "Evidence"), "asqa": ("Answers", "Readings")}
-_LABELLED_ITEMS = 24
+_LABELLED_ITEMS = MOST_LISTED
 _WIDE_NAME = 22
+# What is drawn item by item for one system with few items.
+_ANSWER, _CITATION = ("answer_f1", "answer_em"), ("citation_precision", "citation_recall", "citation_f1")
 LONGEST_NAME = 36
 
 
@@ -255,9 +258,20 @@ def _panels(data: _Data) -> tuple[tuple[str, Draw, bool], ...]:
         if len(data.measures) >= 3
         else ("Means", lambda axes: _dots(axes, data), False)
     )
+    each = [tuple(n for n in names if n in data.measures) for names in (_ANSWER, _CITATION)]
+    if all(each) and len(data.systems) == 1 and len(data.systems[0].items) <= _LABELLED_ITEMS:
+        answers, citations = each
+        bars: tuple[tuple[str, Draw, bool], ...] = (
+            (f"{' and '.join(map(_pretty, answers))} of each item", lambda axes: _by_item(axes, data, answers), False),
+            ("Citations of each item", lambda axes: _by_item(axes, data, citations), False),
+        )
+    else:
+        bars = (
+            (f"{data.titles[0]}, first measures", lambda axes: _bars(axes, data, data.text, data.titles[0]), False),
+            (f"{data.titles[1]}, more measures", lambda axes: _bars(axes, data, data.evidence, data.titles[1]), False),
+        )
     return (
-        (f"{data.titles[0]}, first measures", lambda axes: _bars(axes, data, data.text, data.titles[0]), False),
-        (f"{data.titles[1]}, more measures", lambda axes: _bars(axes, data, data.evidence, data.titles[1]), False),
+        *bars,
         (f"Distribution of {_pretty(first)}", lambda axes: _distribution(axes, data, first), False),
         (f"Distribution of {_pretty(second)}", lambda axes: _distribution(axes, data, second), False),
         ("Every item", lambda axes: _heatmap(axes, data), False),
@@ -330,6 +344,29 @@ def _bars(axes: Axes, data: _Data, names: Sequence[str], title: str) -> None:
     _legend(axes, data)
 
 
+def _by_item(axes: Axes, data: _Data, names: Sequence[str]) -> None:
+    items, width = data.systems[0].items, 0.8 / len(names)
+    for number, name in enumerate(names):
+        places = [place + (number - (len(names) - 1) / 2) * width for place in range(len(items))]
+        values = [item.metrics.get(name) or 0.0 for item in items]
+        look: dict[str, Any] = {"color": COLOURS[number], "hatch": HATCHES[number], "edgecolor": ink()}
+        axes.bar(places, values, width * 0.92, label=_pretty(name), linewidth=0.5, **look)
+    _label_items(axes, data)
+    axes.set_ylim(0, 1.1)
+    axes.set_ylabel("Score (0 to 1)")
+    axes.set_xlabel("Item, in the order of the data")
+    axes.grid(axis="y")
+    axes.set_title(f"{' and '.join(map(_pretty, names))}" if names[0] in _ANSWER else "Citations")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=3, frameon=False, fontsize=7.5)
+
+
+def _label_items(axes: Axes, data: _Data) -> None:
+    items = data.systems[0].items
+    if len(items) <= _LABELLED_ITEMS:
+        labels = [item.id if len(item.id) <= 5 else str(place) for place, item in enumerate(items, start=1)]
+        axes.set_xticks(range(len(items)), labels, fontsize=7, rotation=0 if len(items) <= 12 else 90)
+
+
 def _distribution(axes: Axes, data: _Data, name: str) -> None:
     import numpy as np
     from matplotlib.ticker import MaxNLocator
@@ -386,10 +423,7 @@ def _heatmap(axes: Axes, data: _Data) -> None:
     else:
         axes.set_yticks(range(len(names)), map(_pretty, names))
         below = ""
-    items = data.systems[0].items
-    if len(items) <= _LABELLED_ITEMS:
-        labels = [item.id if len(item.id) <= 5 else str(place) for place, item in enumerate(items, start=1)]
-        axes.set_xticks(range(len(items)), labels, fontsize=7, rotation=0 if len(items) <= 12 else 90)
+    _label_items(axes, data)
     axes.set_xlabel(f"Item, in the order of the data{below}")
     axes.set_title("Every item (blank: not scored)")
     bar = axes.figure.colorbar(shown, ax=axes, fraction=0.05, pad=0.02)

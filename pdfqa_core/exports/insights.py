@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pdfqa_core.evaluation_types import Evaluation, ScoredSystem
@@ -63,6 +63,54 @@ def count_words(count: int, total: int) -> str:
 
 def _of_all(count: int, total: int, what: str) -> str:
     return f"{count} of {total} {what} ({100 * count / total:.0f} %)"
+
+
+MOST_LISTED = 24  # items that are listed, or drawn, one by one
+_HEADS = {
+    "answer_f1": "Ans F1", "answer_em": "Ans EM", "citation_precision": "Cit prec", "citation_recall": "Cit rec",
+    "citation_f1": "Cit F1", "insufficient_context_detection": "Insuf",
+}  # fmt: skip
+
+
+def of_item(values: Mapping[str, float | None]) -> str:
+    """Return a sentence about one answer, from its values; empty where its words were not scored."""
+    f1, em, missing = (values.get(name) for name in ("answer_f1", "answer_em", "insufficient_context_detection"))
+    precision, recall = values.get("citation_precision"), values.get("citation_recall")
+    if f1 is None:
+        return ""
+    if missing is not None:
+        said = "It is recognised that there is no answer" if missing else "An answer is given where there is none"
+    elif em == 1:
+        said = "The answer is right to the word"
+    elif f1 > 0:
+        said = f"The answer is partly right: F1 {f1:.3f} gives credit, EM none"
+    else:
+        said = "The answer shares no word with the gold one"
+    if precision is None or recall is None:
+        return f"{said}."
+    if precision == recall == 1:
+        return f"{said}; all and only the right places are cited."
+    wrong = ["something that does not belong there is cited"] if precision < 1 else []
+    wrong += ["a place is missing"] if recall < 1 and missing is None else []
+    return f"{said}; {' and '.join(wrong)}."
+
+
+def items_text(evaluation: Evaluation) -> str:
+    """Return the values of each answer with its sentence, as lines for a terminal.
+
+    Empty for several systems, more than MOST_LISTED items, and items without an answer's measures.
+    """
+    heads = {name: head for name, head in _HEADS.items() if name in evaluation.measures}
+    items = evaluation.systems[0].items
+    if len(evaluation.systems) > 1 or len(items) > MOST_LISTED or "answer_f1" not in heads:
+        return ""
+    width = max(len("Item"), *(len(item.id) for item in items))
+    lines = ["  ".join([f"{'Item':<{width}}", *heads.values()])]
+    for item in items:
+        values = ("–" if (one := item.metrics.get(name)) is None else f"{one:.3f}" for name in heads)
+        cells = [f"{value:>{len(head)}}" for value, head in zip(values, heads.values(), strict=True)]
+        lines.append("  ".join([f"{item.id:<{width}}", *cells, of_item(item.metrics)]).rstrip())
+    return "\n".join(lines)
 
 
 def guide(evaluation: Evaluation) -> tuple[tuple[str, str], ...]:

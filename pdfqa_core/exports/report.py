@@ -18,7 +18,7 @@ from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import IN_ANY_PROFILE, OTHER_THAN_SOURCE, Evaluation, Run, RunSystem, ScoredItem
 from pdfqa_core.exports.figure import MOST_SYSTEMS, legend_names, panels
 from pdfqa_core.exports.frames import latex_escape, latex_table
-from pdfqa_core.exports.insights import guide, insights, successes
+from pdfqa_core.exports.insights import guide, insights, of_item, successes
 from pdfqa_core.exports.runs import chart_panels
 from pdfqa_core.exports.table import (
     best,
@@ -384,6 +384,7 @@ def report_html(evaluation: Evaluation, comparison: Comparison) -> bytes:
     found = deviations_of(evaluation.notes, comparison.measures)
     texts = _texts(evaluation)
     in_items = [name for name in comparison.measures if name in evaluation.systems[0].items[0].metrics]
+    in_words = "answer_f1" in in_items
     return html_page(
         "report",
         title=f"{_TITLES.get(evaluation.protocol, evaluation.protocol.capitalize())}: {evaluation.dataset}",
@@ -414,8 +415,8 @@ def report_html(evaluation: Evaluation, comparison: Comparison) -> bytes:
         guide=guide(evaluation),
         definitions=[measure_of(name) for name in comparison.measures],
         item_measures=[measure_of(name).pretty_name for name in in_items],
-        texts=[text.replace("_", " ").capitalize() for text in texts],
-        listed=_listed(evaluation, in_items, texts),
+        texts=[*(text.replace("_", " ").capitalize() for text in texts), *(["In words"] if in_words else [])],
+        listed=_listed(evaluation, in_items, texts, in_words=in_words),
         total=sum(len(system.items) for system in evaluation.systems),
         settings=[*full, *evaluation.settings.items()],
         versions=list(evaluation.versions.items()),
@@ -471,7 +472,9 @@ def _texts(evaluation: Evaluation) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _listed(evaluation: Evaluation, measures: Sequence[str], texts: Sequence[str]) -> list[dict[str, Any]]:
+def _listed(
+    evaluation: Evaluation, measures: Sequence[str], texts: Sequence[str], *, in_words: bool
+) -> list[dict[str, Any]]:
     """Return the rows of the items, the systems of one item below each other."""
     rows = []
     for number in range(len(evaluation.systems[0].items)):
@@ -482,7 +485,10 @@ def _listed(evaluation: Evaluation, measures: Sequence[str], texts: Sequence[str
                 {
                     "id": item.id,
                     "system": place,
-                    "texts": [item.texts.get(text, "") for text in texts],
+                    "texts": [
+                        *(item.texts.get(text, "") for text in texts),
+                        *([of_item(item.metrics)] if in_words else []),
+                    ],
                     "scores": [_score(name, value) for name, value in zip(measures, values, strict=True)],
                 }
             )

@@ -12,7 +12,7 @@ import gradio as gr
 from markupsafe import Markup
 
 from pdfqa_core.evaluation_types import Evaluation, Prediction, Run, RunState, RunSummary, ScoredItem
-from pdfqa_core.exports.insights import guide, insights, successes
+from pdfqa_core.exports.insights import guide, insights, of_item, successes
 from pdfqa_core.exports.report import deviations_of
 from pdfqa_core.exports.runs import chart_panels, drawable
 from pdfqa_core.exports.table import interval_words, matching, measure_of, spread_text
@@ -161,6 +161,7 @@ class ShownAnswer:
     evidence: tuple[tuple[str, str, str, int, bool], ...]  # label, text, document id, page, cited
     seconds: str
     notes: tuple[str, ...]
+    in_words: str = ""
 
 
 def run_rows(runs: Sequence[RunSummary], chosen: str, going: str) -> tuple[RunRow, ...]:
@@ -424,6 +425,7 @@ def answers_of(
                 evidence,
                 seconds_words(prediction.seconds) if prediction.seconds is not None else "",
                 notes,
+                of_item(item.metrics),
             )
         )
     return tuple(found)

@@ -1,6 +1,7 @@
 """The example of eight answers, from the command line, and files that are wrong."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -80,3 +81,39 @@ def test_an_unknown_measure_names_the_known_ones(score):
     found = score(PREDICTIONS, GOLD, "--measures", "accuracy", "--json")
     assert found.status == 2
     assert "answer_f1" in found.data["error"]["hint"]
+
+
+SCENARIOS = ROOT / "examples" / "scenarios"
+SIX = ("answer_f1", "answer_em", "citation_precision", "citation_recall", "citation_f1",
+       "insufficient_context_detection")  # fmt: skip
+PRINTED = {  # what the source prints for each of its scenarios, with what is said of it here
+    "Perfect Generation": (1, 1, 1, 1, 1, None, "right to the word; all and only"),
+    "Partial Answer Match": (0.667, 0, 1, 1, 1, None, "partly right: F1 0.667 gives credit, EM none; all and only"),
+    "Citation Precision Issue": (1, 1, 0.667, 1, 0.8, None, "right to the word; something that does not belong"),
+    "Citation Recall Issue": (1, 1, 1, 0.5, 0.667, None, "right to the word; a place is missing"),
+    "Perfect Insufficient Context Detection": (1, 1, 1, 1, 1, 1, "recognised that there is no answer; all and only"),
+    "Failed Insufficient Context Detection": (0, 0, 0, 0, 0, 0, "given where there is none; something that does not"),
+    "Complete Failure": (0, 0, 0, 0, 0, None, "no word with the gold one; something that does not belong there"),
+}  # fmt: skip
+
+
+def test_the_scenarios_of_the_source_come_out_number_by_number_with_a_sentence_each(run, tmp_path):
+    """Values, sentences and bars of every example, in the order of the source."""
+    call = ("evaluate", "answers", "--data", str(SCENARIOS / "predictions.jsonl"),
+            "--gold", str(SCENARIOS / "gold.jsonl"), "--profile", "seed")  # fmt: skip
+    items = run(*call, "--json").data["systems"][0]["items"]
+    assert [item["id"] for item in items] == list(PRINTED)
+    for item, wanted in zip(items, PRINTED.values(), strict=True):
+        got = [item["metrics"][name] for name in SIX]
+        assert got == [None if one is None else pytest.approx(one, abs=5e-4) for one in wanted[:-1]]
+    html = tmp_path / "report.html"
+    said = run(*call, "--html", str(html)).out
+    report = html.read_text("utf-8")
+    for text in (said, report):
+        places = [text.index(words[-1], text.index(name)) for name, words in PRINTED.items()]
+        assert places == sorted(places)
+    titles = re.findall(r'aria-label="([^"]*)"', report[report.index("<h2>Figure") : report.index("<h2>Measures")])
+    assert titles == [
+        "Answer F1 and Answer EM of each item", "Citations of each item", "Distribution of Answer F1",
+        "Distribution of Citation F1", "Every item", "Profile of means",
+    ]  # fmt: skip

@@ -17,6 +17,7 @@ from pdfqa_core.evaluation_types import Evaluation
 from pdfqa_core.exports import frames
 from pdfqa_core.exports.figure import FORMATS, figure
 from pdfqa_core.exports.frames import comparison_frame, format_of, items_frame, write_frame
+from pdfqa_core.exports.insights import items_text
 from pdfqa_core.exports.report import report_html, table_latex
 from pdfqa_core.exports.runs import charts_figure, read_results, results_object, write_results
 from pdfqa_core.exports.table import table_text
@@ -160,7 +161,7 @@ def finish(
     if arguments.json:
         print(json.dumps(more(results_object(found, table)), ensure_ascii=False))
     else:
-        print("\n\n".join((table_text(found, table), *said)))
+        print("\n\n".join(filter(None, (table_text(found, table), items_text(found), *said))))
     return 0
 
 

@@ -133,7 +133,7 @@ _PREFERENCE = Criterion(
 
 PRESETS = {
     "mahueval": Preset(
-        "MaHuEval", "intent, answer, each passage", CRITERIA,
+        "Manual human evaluation", "intent, answer, each passage", CRITERIA,
         "Read the question as it was asked in its conversation. Judge the answer by what the passages say, not by what "
         "you know. A refusal is correct if no passage answers the question, and incorrect if one does. A passage is "
         "relevant if a correct answer can use it. Do not talk about items before both of you have finished.",

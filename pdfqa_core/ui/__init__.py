@@ -137,10 +137,12 @@ def build_page(services: Services) -> AccountBlocks:
             if first := shown.on_arrival:
                 arrived.then(first.handler, first.inputs, first.outputs, **AT_ONCE)
             show = _if_arrived(shown)
-            tab.select(show, [session, *shown.inputs], shown.outputs, **AT_ONCE)
+            tab.select(show, [session, *shown.inputs], shown.outputs, js=shown.js, **AT_ONCE)
             with tab:  # pressed by the browser in the open tab when the server has opened a place
                 fill = gr.Button("Fill", visible="hidden", elem_id=f"pq-{tab.id}-fill")
-            fill.click(show, [session, *shown.inputs], shown.outputs, trigger_mode="always_last", **AT_ONCE)
+            fill.click(
+                show, [session, *shown.inputs], shown.outputs, js=shown.js, trigger_mode="always_last", **AT_ONCE
+            )
         arrived.then(None, ticket, None, js="(ticket) => { window.pdfqa.ticket = ticket }")
         for event in (arrived, went):
             event.then(None, None, None, js="() => window.pdfqa.arrived()")

@@ -31,6 +31,8 @@ from pdfqa_core.ui.session import Session, Shown
 
 NO_TURNS = "Ask some questions in the Chat tab first, or bring answers in a file; then make a study of them here."
 
+# Who rates in this window, which `unsaved.js` remembers.
+RATER = "(...known) => [...known.slice(0, -1), window.pdfqa.rater()]"
 LEADS = UsageError("The results are for whoever leads the study.", "Sign out first.")
 
 # The page sends one choice after the other (`app.js`); should it not wait, none may be dropped.
@@ -79,7 +81,7 @@ def build(services: Services, session: gr.State) -> Shown:
         lambda one, now: handlers.show(Work(one), now),
         handlers.go_on,
     )
-    return Shown(handlers.arrive, state, outputs)
+    return Shown(handlers.arrive, [*state, parts.rater], outputs, js=RATER)
 
 
 class Handlers:
@@ -92,9 +94,14 @@ class Handlers:
 
     # ------------------------------------------------------------ showing
 
-    def arrive(self, work: Work, session: Session) -> dict[Any, Any]:
-        """Return the whole tab when it is opened: with the answer that the Chat tab wants rated, if there is one."""
+    def arrive(self, work: Work, session: Session, rater: str = "") -> dict[Any, Any]:
+        """Return the whole tab when it is opened: with the answer that the Chat tab wants rated, if there is one.
+
+        `rater` is who was signed in at this window before the page was loaded again, as "STUDY NAME".
+        """
         study_id, turn_id = session.to_rate
+        if not study_id and not work.annotator:
+            work = self._again(rater or "", work, session)
         if study_id and study_id != work.study_id:
             work = Work(study_id)
         elif study_id and work.annotator:
@@ -102,6 +109,17 @@ class Handlers:
         came = {self.parts.session: replace(session, to_rate=("", ""))} if study_id else {}
         typed = not study_id and bool(work.annotator) and self._seated(work, session) == work
         return {**self.show(work, session, typed=typed), **came}
+
+    def _again(self, rater: str, work: Work, session: Session) -> Work:
+        study_id, _, name = rater.partition(" ")
+        if not name or is_seat(session.owner):
+            return work
+        try:
+            return self.rating.next(
+                Work(study_id, self.services.studies.sign_in(session.owner, study_id, name)), session
+            )
+        except PdfQAError:  # the study is gone or closed, or the name was taken out: one signs in anew
+            return work
 
     def show(self, work: Work, session: Session, *, typed: bool = False) -> dict[Any, Any]:
         """Return the whole tab; where the item is the same as before, what is `typed` there stays."""
@@ -220,9 +238,8 @@ class Handlers:
         return self.show(work, session)
 
     def begin_as(self, study_id: str, work: Work, session: Session, event: gr.EventData) -> dict[Any, Any]:
-        """Sign in by choosing a name, or as who was signed in at this window before the page was loaded again."""
-        data = clicked(event)
-        return self.begin(data.get("study") or study_id, data.get("name", ""), work, session)
+        """Sign in by choosing a name."""
+        return self.begin(study_id, clicked(event).get("name", ""), work, session)
 
     def sign_out(self, work: Work, session: Session) -> dict[Any, Any]:
         """Leave the form to the next annotator."""

@@ -170,7 +170,7 @@ class Parts:
 
     def __init__(self, session: gr.State) -> None:
         self.session = session
-        self.work = gr.State(Work())
+        self.work, self.rater = gr.State(Work()), gr.Textbox(visible=False)
         switch("annotate-columns", "Item", "Form", chosen=2)
         with gr.Row(elem_classes=["pq-columns"], elem_id="annotate-columns"):
             with gr.Column():

@@ -42,9 +42,7 @@ SOURCES = {
     "answers from the chat": CHAT, "generated answers beside gold answers": GENERATED, "a table (CSV)": TABLE,
     "answers of a stored run": RUN,
 }  # fmt: skip
-MAHUEVAL = (
-    "MaHuEval is manual human evaluation: two people rate the same answers, and neither sees what the other says."
-)
+MAHUEVAL = "Manual human evaluation (MaHuEval): two people rate the same answers, and neither sees what the other says."
 MOST_NAMED = 4  # people whom the next step names
 STRATA = {"all items together": "", "each system, in proportion": "system", "each document, in proportion": "document"}
 
@@ -560,7 +558,7 @@ def names_html(services: Services, owner: str, study_id: str) -> str:
     """Return the names to sign in with, as buttons; nothing where there are none."""
     study = services.studies.kept.get(owner, study_id)
     names = services.studies.names(owner, study_id)
-    return render("annotate_names", names=names, invited=study.invited, study_id=study_id) if names else ""
+    return render("annotate_names", names=names, invited=study.invited) if names else ""
 
 
 def _values(criterion: Criterion) -> str:

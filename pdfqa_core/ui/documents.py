@@ -170,9 +170,9 @@ def work_html(*steps: Progress) -> str:
 def preparing_words(state: Preparing) -> str:
     """Return how a document can be searched while its meaning is read: by words already, by meaning when."""
     if state.stopped:
-        return f"searchable by words; reading its meaning was stopped at {state.done:,} of {state.total:,} passages"
+        return f"found by its words; reading its meaning was stopped at {state.done:,} of {state.total:,} passages"
     left = time_left(state.seconds_left)
-    return "searchable by words now, by meaning " + (f"later ({left})" if left else "soon")
+    return "found by its words now, by its meaning " + (f"when that is read, {left}" if left else "soon")
 
 
 def batch_html(batch: Batch) -> str:

@@ -276,7 +276,13 @@ def build_retrieval(services: Services, session: gr.State) -> tuple[Shown, gr.Ra
                         kind: gr.Button(label, size="sm", elem_id=f"evaluate-{kind}", scale=1, min_width=86)
                         for kind, (label, _) in FILES.items()
                     }
-                only = gr.Radio(list(FILTERS), value="all", label="Show questions", elem_id="evaluate-only")
+                only = gr.Radio(
+                    list(FILTERS),
+                    value="all",
+                    label="Show questions",
+                    info="won, lost: a system did better or worse than the baseline",
+                    elem_id="evaluate-only",
+                )
             file = gr.DownloadButton("download", elem_id="evaluate-download", elem_classes=["pq-offstage"])
             items = live_html(elem_id="evaluate-items")
         with gr.Column(scale=3):

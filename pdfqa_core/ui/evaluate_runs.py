@@ -474,8 +474,8 @@ def build(services: Services, session: gr.State) -> Part:
                 )
                 with gr.Row():
                     baseline = gr.Dropdown([], label="Compare with", elem_id="runs-baseline")
-                    other = gr.Dropdown([ANY], value=ANY, label="System", elem_id="runs-other")
-                    part = gr.Dropdown([EVERY], value=EVERY, label="Of", elem_id="runs-part")
+                    other = gr.Dropdown([ANY], value=ANY, label="What is compared", elem_id="runs-other")
+                    part = gr.Dropdown([EVERY], value=EVERY, label="Questions of", elem_id="runs-part")
                 charts, rate = Charts(tab.results), Rate(tab.results)
                 only = gr.Radio(
                     list(FILTERS_OF_ONE.items()),

@@ -413,8 +413,8 @@ def _more(services: Services) -> dict[str, Any]:
     with gr.Row():
         limit = gr.Number(
             0,
-            label="Limit",
-            info="questions; 0: all",
+            label="Questions",
+            info="how many; 0: all",
             precision=0,
             minimum=0,
             elem_id="runs-limit",
@@ -423,7 +423,7 @@ def _more(services: Services) -> dict[str, Any]:
         seed = gr.Number(
             0,
             label="Seed",
-            info="of draw, model",
+            info="of draw and model",
             precision=0,
             minimum=0,
             elem_id="runs-seed",
@@ -462,7 +462,7 @@ def _more(services: Services) -> dict[str, Any]:
         repeats = gr.Number(
             1,
             label="Repeats",
-            info="with other seeds",
+            info="other seeds each time",
             precision=0,
             minimum=1,
             maximum=20,
@@ -472,7 +472,7 @@ def _more(services: Services) -> dict[str, Any]:
         temperature = gr.Number(
             0,
             label="Temperature",
-            info="0: model's own",
+            info="0: as the model is set",
             minimum=0,
             maximum=2,
             step=0.1,

@@ -52,7 +52,7 @@ class ProtocolParts:
 
     def form(self) -> None:
         """Build the form that begins a study; called where it stands."""
-        with gr.Accordion("New MaHuEval study", open=False, elem_id="annotate-mahueval"):
+        with gr.Accordion("New study: two people ask and rate (MaHuEval)", open=False, elem_id="annotate-mahueval"):
             live_html(render("mahueval_hint", plan=Plan(())))
             self.name = gr.Textbox(label="Name of the study", max_length=80, elem_id="annotate-mahueval-name")
             self.evaluators = gr.Textbox(

@@ -157,7 +157,8 @@ class Shown:
     """What fills a tab when it is opened: a handler, what it reads and what it fills.
 
     `on_arrival` fills, once the page knows whose it is, what other tabs need of this one before it is opened.
-    `states` are what a place in the address sets (`places.py`).
+    `states` are what a place in the address sets (`places.py`). `js` is what the browser makes of what is read, the
+    session before it.
     """
 
     handler: Callable[..., Any]
@@ -165,6 +166,7 @@ class Shown:
     outputs: list[Any]
     on_arrival: Shown | None = None
     states: list[Any] = field(default_factory=list)
+    js: str | None = None
 
 
 # ----------------------------------------------------------------------------------------------------

@@ -70,6 +70,16 @@ def test_a_late_answer_leaves_the_name_that_is_being_typed(handlers, study):
     assert shown[handlers.parts.name].constructor_args == {"visible": True}
 
 
+def test_who_rates_in_a_window_is_signed_in_after_a_reload(handlers, study):
+    work = handlers.parts.work
+    assert handlers.arrive(Work(), SESSION, "")[work].annotator == ""
+    handlers.begin(study.id, "Ada", Work(study.id), SESSION)
+    again = handlers.arrive(Work(), SESSION, f"{study.id} Ada")[work]
+    assert (again.study_id, again.annotator, again.turn_id) == (study.id, "Ada", "t1")
+    assert handlers.arrive(Work(), SESSION, "another Ada")[work].annotator == ""
+    assert handlers.arrive(Work(), replace(SESSION, to_rate=(study.id, "t1")), f"{study.id} Ada")[work].annotator == ""
+
+
 def test_a_choice_that_is_told_twice_does_not_sign_anybody_out(handlers, study):
     begun = handlers.begin(study.id, "Ada", Work(study.id), SESSION)
     work = begun[handlers.parts.work]

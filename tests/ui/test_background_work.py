@@ -31,9 +31,9 @@ def test_files_that_are_read_side_by_side_have_a_bar_each():
 @pytest.mark.parametrize(
     ("state", "words"),
     [
-        (Preparing(3, 10), "searchable by words now, by meaning soon"),
-        (Preparing(3, 10, 130), "searchable by words now, by meaning later (about 2 min left)"),
-        (Preparing(3, 1200, 5, True), "searchable by words; reading its meaning was stopped at 3 of 1,200 passages"),
+        (Preparing(3, 10), "found by its words now, by its meaning soon"),
+        (Preparing(3, 10, 130), "found by its words now, by its meaning when that is read, about 2 min left"),
+        (Preparing(3, 1200, 5, True), "found by its words; reading its meaning was stopped at 3 of 1,200 passages"),
     ],
 )
 def test_how_a_document_is_searchable_while_its_meaning_is_read(state: Preparing, words: str):

@@ -89,7 +89,7 @@ def test_a_sentence_with_a_short_gold_answer_in_it_is_right() -> None:
     assert wanted_items(evaluation, "answer_f1", Wanted("s", "right")) == (0, 2)
     assert wanted_items(evaluation, "answer_f1", Wanted("s", "wrong")) == (1,)
     assert {"right", "wrong"} <= set(filters_of(evaluation).values())
-    assert "if the gold answer has at most 5 words: the answer has all of them" in RIGHT_WORDS
+    assert "where the gold answer has up to 5 words, an answer that has all of them" in RIGHT_WORDS
 
 
 def test_of_two_systems_the_one_with_the_right_sentence_won() -> None:

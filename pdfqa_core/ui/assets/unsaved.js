@@ -47,20 +47,11 @@
 
   // Who rates in this window is signed in again when the page is loaded again; signing out ends it.
   const RATER = "pdfqa-rater";
-  let arrived = false;
   function remember(form) {
     const open = form.querySelector("[data-by]")?.dataset;
-    if (!open?.by) return;
-    arrived = true;
-    try { sessionStorage.setItem(RATER, JSON.stringify({ study: open.study, name: open.by })); } catch { /* as before */ }
+    try { if (open?.by) sessionStorage.setItem(RATER, `${open.study} ${open.by}`); } catch { /* as before */ }
   }
-  function comeBack(names) {
-    const button = names.querySelector("[data-again]");
-    if (!button || arrived) return;
-    arrived = true;
-    try { Object.assign(button.dataset, JSON.parse(sessionStorage.getItem(RATER) || "{}")); } catch { return; }
-    if (button.dataset.name) button.click();
-  }
+  window.pdfqa.rater = () => { try { return sessionStorage.getItem(RATER) || ""; } catch { return ""; } };
   document.addEventListener("click", (event) => {
     if (event.target.closest?.("#annotate-sign-out")) sessionStorage.removeItem(RATER);
   }, true);
@@ -70,12 +61,10 @@
     mounted(element);
     if (element.closest("#annotate-form")) setTimeout(() => settle(element)); // when its buttons can be clicked
     if (element.closest("#annotate-form")) remember(element);
-    if (element.closest("#annotate-names")) setTimeout(() => comeBack(element));
   };
   window.pdfqa.shown = (element) => {
     shown(element);
     if (element.closest("#annotate-form")) { settle(element); remember(element); }
-    if (element.closest("#annotate-names")) comeBack(element);
     if (element.closest("#annotate-message") && element.textContent.trim()) write([]); // it was refused, and this is said
   };
 })();

@@ -91,7 +91,7 @@ def _names(head: str, measure: str) -> bool:
 # ----------------------------------------------------------------------------------------------------
 # The table that compares systems, as LaTeX for a paper: short heads, notes on what they stand for, and deviations.
 
-LONGEST_HEAD = 14  # characters of a system's name that still heads a column
+LONGEST_HEAD = 22  # characters of a system's name that still heads a column
 
 
 def table_latex(evaluation: Evaluation, comparison: Comparison) -> bytes:
@@ -130,9 +130,10 @@ def table_latex(evaluation: Evaluation, comparison: Comparison) -> bytes:
 
 
 def _system_heads(names: Sequence[str]) -> dict[str, str]:
-    """Return the heads of columns: the names, or where one is too long, S1, S2 and so on."""
-    if all(len(name) <= LONGEST_HEAD for name in names):
-        return {name: name for name in names}
+    """Return the heads of columns: the names without what all end in, or where one is too long, S1, S2 and so on."""
+    heads = legend_names(names)
+    if all(len(head) <= LONGEST_HEAD for head in heads):
+        return dict(zip(heads, names, strict=True))
     return {f"S{place}": name for place, name in enumerate(names, start=1)}
 
 

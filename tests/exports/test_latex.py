@@ -47,12 +47,13 @@ def test_deviations_are_told_from_other_notes_and_belong_to_their_measures():
     assert marks == {"bertscore_f1": "a"}
 
 
-def test_long_names_of_systems_head_columns_as_numbers():
+def test_what_names_of_systems_end_in_is_left_out_of_heads_and_long_ones_are_numbers():
     text = latex("bm25 · windows 120/60", "hybrid · windows 120/60")
-    assert "Measure & S1 & S2 " in text
-    assert "S1: bm25 · windows 120/60; S2: hybrid · windows 120/60." in text
+    assert "Measure & bm25 & hybrid " in text
+    assert "bm25: bm25 · windows 120/60; hybrid: hybrid · windows 120/60." in text
     assert "ROUGE-Lsum F$^{a}$ &" in text
     assert "Measure & bm25 & dense " in latex("bm25", "dense")
+    assert "Measure & S1 & S2 " in latex("a" * 30, "b" * 30)
 
 
 def test_many_systems_stand_below_short_heads():

@@ -106,22 +106,31 @@ class Joined:
 # Rewriting by the language model, guarded: what it writes, else the concatenation rewriter's.
 
 # As turns of a chat, the conversation last, so that the prompt begins the same every time.
-EXAMPLES = (
-    (("What is photosynthesis?",), "Where does it take place?", "Where does photosynthesis take place?"),
+EXAMPLES: tuple[tuple[History, str, str], ...] = (
     (
-        ("What does the basic plan cost?", "Does it cover eye exams?"),
+        (("What is photosynthesis?", "How plants make sugar of light."),),
+        "Where does it take place?",
+        "Where does photosynthesis take place?",
+    ),
+    (
+        (("What does the basic plan cost?", "$20 a month."), ("Does it cover eye exams?", "Yes, one a year.")),
         "And glasses?",
         "Does the basic plan cover glasses?",
     ),
     (
-        ("Who wrote Hamlet?", "When was he born?"),
+        (("Who wrote Hamlet?", "Shakespeare did."),),
         "Tell me more about his wife.",
-        "Tell me more about the wife of the author of Hamlet.",
+        "Tell me more about the wife of Shakespeare.",
     ),
-    (("How do vaccines work?",), "Are there any side effects?", "Are there any side effects of vaccines?"),
+    (
+        (("How do vaccines work?", "They train the immune system."),),
+        "Are there any side effects?",
+        "Are there any side effects of vaccines?",
+    ),
 )
-INSTRUCTION = "Rewrite the last question so that it can be understood without the questions before it."
-LONGEST_EARLIER = 60  # words of an earlier question that are shown to the model
+INSTRUCTION = "Rewrite the last question so that it can be understood without what was said before it."
+LONGEST_EARLIER = 60  # words of an earlier question, and of the last answer, that are shown to the model
+COPIED = 7  # words of an answer in a row that count as copied; shorter runs are names and terms
 LONGEST_QUESTION = 40  # words of a question that is rewritten: the reply has to hold it and more
 
 # What a rewriting weighs in the search, the question as typed being 1 and the earlier ones as in concatenation. Picked
@@ -133,18 +142,20 @@ FALLBACK_NOTE = "Searched for as typed, with the questions before, because the m
 _LABEL = re.compile(r"^\W*(rewritten|standalone|complete)?\s*(question)?\s*:\s*", re.IGNORECASE)
 
 
-def conversation(questions: Sequence[str], question: str) -> str:
-    """Return the instruction and the questions of one conversation as the model sees them."""
-    earlier = "\n".join(f"Question: {' '.join(asked.split()[:LONGEST_EARLIER])}" for asked in questions)
-    return f"{INSTRUCTION}\n\n{earlier}\nLast question: {question}"
+def conversation(history: History, question: str) -> str:
+    """Return the instruction, the questions of one conversation and its last answer as the model sees them."""
+    earlier = [f"Question: {' '.join(asked.split()[:LONGEST_EARLIER])}" for asked, _ in history]
+    if history and history[-1][1]:
+        earlier.append(f"Answer: {' '.join(history[-1][1].split()[:LONGEST_EARLIER])}")
+    return "\n".join([INSTRUCTION, "", *earlier, f"Last question: {question}"])
 
 
-def prompt(questions: Sequence[str], question: str) -> list[Message]:
+def prompt(history: History, question: str) -> list[Message]:
     """Return the few-shot prompt: each example as a question and its reply, and the conversation."""
     messages: list[Message] = []
     for before, asked, rewritten in EXAMPLES:
         messages += [Message("user", conversation(before, asked)), Message("assistant", rewritten)]
-    return [*messages, Message("user", conversation(questions, question))]
+    return [*messages, Message("user", conversation(history, question))]
 
 
 def beside(follow_up: Rewritten, rewritten: str) -> Rewritten:
@@ -157,8 +168,8 @@ def flaw(rewritten: str, question: str, history: History, language: str = ENGLIS
     """Return why a rewritten question may not be used, in words that follow "because it"; empty if it may.
 
     It may not if it is empty, has more than three times the words of the question and 20 more, lacks a word of the
-    question that is no stop word, repeats an earlier question, has five words in a row from an answer that no question
-    has, or has words that nobody used. Words are compared by their stems.
+    question that is no stop word, repeats an earlier question, has COPIED words in a row from an answer that no
+    question has, or has words that nobody used. Words are compared by their stems.
     """
     if not rewritten:
         return "is empty"
@@ -192,14 +203,16 @@ def _listed(words: dict[str, str], known: Collection[str]) -> str:
     return ", ".join(missing[:3])
 
 
-def _runs(text: str, length: int = 5) -> set[tuple[str, ...]]:
+def _runs(text: str, length: int = COPIED) -> set[tuple[str, ...]]:
     found = terms(text)
     return {tuple(found[i : i + length]) for i in range(len(found) - length + 1)}
 
 
 @rewriters.register("llm", "rewritten by the language model")
 class LLMRewriter:
-    """Asks the language model for a standalone question; `turns` is how many questions it is shown.
+    """Asks the language model for a standalone question, and shows it the last `turns` questions and the last answer.
+
+    In automatic conversations (AuEv) that answer is the gold one: what it names can stand in the question.
 
     What it writes is searched for beside what the concatenation rewriter (`encode` and `language` are its) makes of the
     question. If it is not acceptable, that alone counts, and the result's note says why; if it adds nothing to the
@@ -230,7 +243,7 @@ class LLMRewriter:
         fallback = self._fallback.rewrite(question, recent, stop=stop)
         if not recent or is_set(stop):
             return fallback
-        messages, wrong = self._prompt(question, [asked for asked, _ in recent], stop)
+        messages, wrong = self._prompt(question, recent, stop)
         written = "" if wrong else self._written(messages, question, stop)
         if is_set(stop) or (
             written and _stems(written, self.language).keys() == _stems(question, self.language).keys()
@@ -240,8 +253,8 @@ class LLMRewriter:
             return replace(fallback, note=FALLBACK_NOTE.format(wrong))
         return beside(fallback, written)
 
-    def _prompt(self, question: str, earlier: list[str], stop: StopSignal | None) -> tuple[list[Message], str]:
-        """Return the prompt with as many earlier questions as fit, or why there is none."""
+    def _prompt(self, question: str, earlier: History, stop: StopSignal | None) -> tuple[list[Message], str]:
+        """Return the prompt with as many earlier turns as fit, or why there is none."""
         if len(question.split()) > LONGEST_QUESTION:
             return [], f"would have to hold a question of more than {LONGEST_QUESTION} words"
         result_of(self.llm.prepare(stop))  # loads the model, and notices a stop meanwhile

@@ -25,6 +25,7 @@ from pdfqa_core.exports.table import (
     difference,
     explanation,
     html_page,
+    interval,
     interval_words,
     is_share,
     matching,
@@ -32,7 +33,7 @@ from pdfqa_core.exports.table import (
     short_name,
     spread_text,
 )
-from pdfqa_core.metrics.comparison import Cell, Comparison, spreads
+from pdfqa_core.metrics.comparison import MOST_GROUPS, TURN, Cell, Comparison, grouped, spreads
 from pdfqa_core.metrics.statistics import LARGE, Summary
 from pdfqa_core.settings import Settings
 
@@ -384,6 +385,8 @@ def report_html(evaluation: Evaluation, comparison: Comparison) -> bytes:
     full = [(label, name) for label, name in zip(labels, names, strict=True) if label != name]
     found = deviations_of(evaluation.notes, comparison.measures)
     texts = _texts(evaluation)
+    first = comparison.measures[0]
+    turns = grouped(evaluation, TURN, (first,)) if evaluation.protocol == "conversations" else ()
     in_items = [name for name in comparison.measures if name in evaluation.systems[0].items[0].metrics]
     in_words = "answer_f1" in in_items
     return html_page(
@@ -395,6 +398,12 @@ def report_html(evaluation: Evaluation, comparison: Comparison) -> bytes:
         baseline=labels[names.index(comparison.baseline)] if comparison.baseline else "",
         deviations=found,
         notes=found.notes,
+        first=measure_of(first).pretty_name,
+        turns=[
+            (one.value, [interval(cells[first].summary) for cells in one.cells.values()])
+            for one in turns
+            if 1 < len(turns) <= MOST_GROUPS
+        ],
         rows=[
             {
                 "title": measure_of(m).pretty_name,

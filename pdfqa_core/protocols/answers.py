@@ -370,6 +370,8 @@ class Answers(RunProtocol):
         """Return the values of text and citations, and those of the models that there are."""
         if tools.published:
             _tell(tools)
+        elif tools.options.beta != 1:
+            tools.settings["ROUGE-L"] = f"β = {tools.options.beta:g}"
         cited = has_citations(cases, predictions, tools)
         pairs = [pair_of(case, one, cited=cited) for case, one in answered(cases, predictions)]
         measures = tools.measures or ((*TEXT, *CITATIONS) if cited else TEXT)

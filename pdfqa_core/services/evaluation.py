@@ -155,8 +155,8 @@ class RunRequest:
 
     `systems` are settings by name; those that sample are asked `repeats` times, with `seed` and those after it.
     `options` are the protocol's ("bertscore", "judge", "judge_prompt", "calibrate", "nli", "disambig", "qa_model",
-    "ner"); `unanswerable` is a file none of whose questions can be answered; `document_ids` are the documents and
-    collections that are searched, empty: all.
+    "ner", "beta", "bertscore_encoder"); `unanswerable` is a file none of whose questions can be answered;
+    `document_ids` are the documents and collections that are searched, empty: all.
     """
 
     protocol: str
@@ -224,7 +224,7 @@ class EvaluationService:
         self.kept, self.runs = store.evaluations, store.runs
         self.mahueval = MaHuEval(store, studies, answers)
         self.missed = MissedPassages(store.studies, studies, documents, indexes)
-        self.embedder: Callable[[], TokenEmbedder] = token_embedder
+        self.embedder: Callable[[str], TokenEmbedder] = token_embedder
         self._workspace = store.workspace
         self._files = RunFiles(store.workspace / "run_data")
         self._documents = documents

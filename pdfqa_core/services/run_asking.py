@@ -469,6 +469,7 @@ def named(
 ENCODER, LATE, RERANKER = "encoder", "late interaction model", "re-ranker"
 METRICS = {"nli": "NLI model", "ner": "NER model", "qa_model": "reading model"}  # by the option that names one
 MEANING = "BERTScore’s encoder"
+ENCODER_OPTION = "bertscore_encoder"
 
 
 def search_models(settings: Settings, files: EncoderFiles) -> tuple[tuple[str, str], ...]:
@@ -491,7 +492,7 @@ def used_models(plan: RunPlan, needs: frozenset[str], files: EncoderFiles) -> di
                 found.setdefault(role, []).append(_told(name, folders))
     scoring = {role: plan.options[option] for option, role in METRICS.items() if plan.options.get(option)}
     if plan.options.get("bertscore", "yes" if "embedder" in needs else "") == "yes":
-        scoring[MEANING] = ""
+        scoring[MEANING] = plan.options.get(ENCODER_OPTION, "")
     for role, name in scoring.items():
         with suppress(PdfQAError):
             found[role] = [_told(name, (name,))]
@@ -506,7 +507,7 @@ def check_brought(plan: RunPlan, models: Models) -> None:
     """
     here = models.language.settings
     used = (here.model or here.url, here.context_size, here.chat_template, here.weights)
-    foreign = [plan.options[option] for option in METRICS if plan.options.get(option)]
+    foreign = [plan.options[option] for option in (*METRICS, ENCODER_OPTION) if plan.options.get(option)]
     for system in plan.systems:
         settings = load_settings(system)
         llm = settings.llm
@@ -592,7 +593,7 @@ class AnswerFiles:
 
 
 def score_files(
-    files: AnswerFiles, llm: Callable[[], LLM], embedder: Callable[[], TokenEmbedder]
+    files: AnswerFiles, llm: Callable[[], LLM], embedder: Callable[[str], TokenEmbedder]
 ) -> Generator[Progress, None, tuple[Evaluation, Written]]:
     """Yield progress and return the scores of files of answers, and what stood in them.
 
@@ -620,7 +621,7 @@ def score_files(
 def tools_of(
     plan: RunPlan,
     llm: Callable[[], LLM],
-    embedder: Callable[[], TokenEmbedder],
+    embedder: Callable[[str], TokenEmbedder],
     needs: frozenset[str],
     stop: StopSignal,
 ) -> Tools:
@@ -630,6 +631,7 @@ def tools_of(
     """
     options, profile = plan.options, profile_named(plan.profile)
     chosen: dict[str, Any] = {one.name: True for one in fields(profile) if options.get(one.name) == YES}
+    meaning = options.get("bertscore", YES if "embedder" in needs else "") == YES
     tools = Tools(
         profile=replace(profile, **chosen),
         measures=tuple(options.get("measures", "").split()),
@@ -639,7 +641,7 @@ def tools_of(
         refusals=options.get("refusals", ""),
         baseline=Baseline(*map(float, baseline.split())) if (baseline := options.get("bertscore_baseline")) else None,
         entities=options.get("entities") != NO,
-        embedder=embedder() if options.get("bertscore", YES if "embedder" in needs else "") == YES else None,
+        embedder=embedder(options.get(ENCODER_OPTION, "")) if meaning else None,
         llm=_llm(options, llm, needs),
         judge=options.get("judge") == YES,
         judge_prompt=options.get("judge_prompt") or "seed",

@@ -60,6 +60,7 @@ OWN_HINT = "Bring a file of questions with gold answers: a table, JSON, or a pub
 JUDGED = ("answers", "conversations", "judge")
 OF_PROTOCOL: Mapping[str, tuple[str, ...]] = {
     "histories": ("conversations",), "unanswerable": ("refusal",), "bertscore": ("answers", "conversations"),
+    "encoder": ("answers", "conversations"), "beta": ("answers", "conversations"),
     "judge": ("answers", "conversations"), "calibrate": JUDGED, "nli": ("entailment",), "disambig": ("asqa",),
     "ner": ("asqa",), "qa_model": ("asqa",),
 }  # fmt: skip
@@ -88,6 +89,8 @@ class Form:
     temperature: float | None
     as_in_sources: bool
     bertscore: bool
+    encoder: str
+    beta: float | None
     judge: bool
     calibrate: bool
     nli: str
@@ -130,7 +133,7 @@ class Form:
     @property
     def named_models(self) -> tuple[str, ...]:
         """The models that are chosen here, in place of the one in use and of what needs none."""
-        own = (getattr(self, name).strip() for name in ("nli", "ner", "qa_model") if self.concerns(name))
+        own = (getattr(self, name).strip() for name in ("encoder", "nli", "ner", "qa_model") if self.concerns(name))
         return (*self.models, *filter(None, own))
 
     def request(self, session: Session) -> RunRequest:
@@ -167,7 +170,7 @@ class Form:
         strict = self.calibrate and self.concerns("calibrate") and (self.judge or self.protocol == "judge")
         read = self.disambig == READ
         ticked = {
-            "bertscore": "yes" if self.bertscore else "",
+            "bertscore": "yes" if self.bertscore or self.encoder.strip() else "",
             "judge": "yes" if self.judge else "",
             "nli": self.nli.strip(),
             "disambig": DISAMBIG[self.disambig],
@@ -175,6 +178,10 @@ class Form:
             "qa_model": self.qa_model.strip() if read else "",
         }
         given = {name: value for name, value in ticked.items() if value and self.concerns(name)}
+        if self.concerns("encoder") and self.encoder.strip():
+            given["bertscore_encoder"] = self.encoder.strip()
+        if self.concerns("beta") and self.beta and self.beta != 1:
+            given["beta"] = f"{self.beta:g}"
         return given | ({"judge_prompt": "strict", "calibrate": "yes"} if strict else {})
 
 
@@ -495,14 +502,16 @@ def _scoring() -> dict[str, Any]:
     def box(label: str, name: str, info: str, **more: Any) -> gr.Checkbox:
         return gr.Checkbox(False, label=label, info=info, elem_id=f"runs-{name}", **more)
 
-    def model(label: str, name: str, info: str) -> gr.Textbox:
+    def model(label: str, name: str, info: str, *, visible: bool = False) -> gr.Textbox:
         return gr.Textbox(
-            "", label=label, info=info, placeholder="folder or hub name", visible=False, elem_id=f"runs-{name}"
+            "", label=label, info=info, placeholder="folder or hub name", visible=visible, elem_id=f"runs-{name}"
         )
 
     return {
         "as_in_sources": box("As in the sources", "sources", "Set and compute all as the papers do"),
-        "bertscore": box("BERTScore", "bertscore", "Same meaning in other words; by the bundled encoder"),
+        "bertscore": box("BERTScore", "bertscore", "Same meaning in other words"),
+        "encoder": model("BERTScore’s encoder", "encoder", "Empty: the bundled one", visible=True),
+        "beta": gr.Number(1, label="ROUGE-L’s β", info="weight of recall", minimum=0.01, elem_id="runs-beta"),
         "judge": box("Judge", "judge", "The language model says whether each answer is right"),
         "calibrate": box("Stricter judge", "calibrate", 'Takes its threshold from rows with "human": true or false'),
         "nli": model("NLI model", "nli", "Decides what follows from what; empty: the language model does"),

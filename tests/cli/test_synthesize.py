@@ -123,3 +123,9 @@ def test_a_conversation_is_looked_over_as_a_whole_and_run_as_one(made, workspace
     assert done.status == 0, done.err
     (system,) = done.data["systems"]
     assert system["metrics"]["answer_f1"]["n"] == 3
+    said = run("evaluate", "run", "conversations", "--data", file, "--reader", "extractive", "--retriever", "bm25",
+               "--no-bertscore", "--beta", 2, "--html", tmp_path / "report.html").out  # fmt: skip
+    assert said.index("by turn\n") < said.index("  ROUGE-L")
+    report = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert report.index("by turn</h2>") < report.index("<h2>Results")
+    assert run("evaluate", "run", "conversations", "--data", file, "--beta", 0).status == 2

@@ -193,7 +193,8 @@ def test_a_data_set_with_its_own_texts_is_searched_or_given(services, write):
 class WordLengths:
     """Token vectors made of nothing but the words' lengths."""
 
-    name = "word lengths"
+    def __init__(self, name):
+        self.name = name or "word lengths"
 
     def token_ids(self, texts):
         return [tuple(text.lower().split()) for text in texts]
@@ -209,14 +210,16 @@ def test_conversations_go_on_with_gold_or_own_answers(open_services, write):
     services.evaluation.embedder = WordLengths
     llm.enqueue(["At noon.", "A robot.", "A boat.", "A fish."])
     wanted = RunRequest(
-        "conversations", write(QUESTIONS), {"model": BM25}, evidence=("none",), histories=("gold", "predicted")
-    )
+        "conversations", write(QUESTIONS), {"model": BM25}, evidence=("none",), histories=("gold", "predicted"),
+        options={"bertscore_encoder": "own/bert", "beta": "2"},
+    )  # fmt: skip
     _, found = done(services, wanted)
     names = [system.name for system in found.systems]
     assert names == ["model · gold answers so far", "model · own answers so far"]
     assert [found.settings[f"system, {name}"].endswith("with its own answers") for name in names] == [False, True]
     assert found.measures[0] == "bertscore_f1"
-    assert found.settings["BERTScore"] == "word lengths, no idf"
+    assert found.settings["BERTScore"] == "own/bert, no idf"
+    assert found.settings["ROUGE-L"] == "β = 2"
     assert any("plain inner products" in note for note in found.notes)
     assert {item.texts["turn"] for item in found.systems[0].items} == {"1", "2"}
     follow_ups = [prompt[0].content for prompt in llm.history if "And before?" in prompt[0].content]

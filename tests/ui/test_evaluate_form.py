@@ -46,6 +46,7 @@ def form(**chosen):
         "evidence": ["the system searches"], "retrievers": ["bm25"], "chunkers": ["windows"], "readers": ["extractive"],
         "limit": 0, "seed": 0, "models": [], "extractors": [AS_READ], "rewriters": ["none"],
         "histories": ["gold answers"], "repeats": 1, "temperature": 0, "as_in_sources": False, "bertscore": False,
+        "encoder": "", "beta": 1,
         "judge": False, "calibrate": False, "nli": "", "disambig": "entities of both texts", "ner": "", "qa_model": "",
     }  # fmt: skip
     assert tuple(plain) == FORM
@@ -102,6 +103,12 @@ def test_what_is_asked_about_in_chat_does_not_narrow_what_is_measured(services, 
         ("asqa", {"nli": "x", "ner": "some/ner", "qa_model": "y"}, {"disambig": "entities", "ner": "some/ner"}),
         ("asqa", {"disambig": READ, "ner": "x", "qa_model": "some/qa"}, {"disambig": "qa", "qa_model": "some/qa"}),
         ("answers", {"judge": True, "bertscore": True, "nli": "x"}, {"judge": "yes", "bertscore": "yes"}),
+        (
+            "conversations",
+            {"encoder": " own/bert ", "beta": 2},
+            {"bertscore": "yes", "bertscore_encoder": "own/bert", "beta": "2"},
+        ),
+        ("judge", {"encoder": "own/bert", "beta": 2}, {}),
         ("judge", {"judge": True, "calibrate": True}, {"judge_prompt": "strict", "calibrate": "yes"}),
         ("answers", {"calibrate": True}, {}),
     ],

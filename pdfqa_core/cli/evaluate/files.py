@@ -34,8 +34,7 @@ from pdfqa_core.streaming import result_of
 
 # Options of two files of answers, which no protocol of a run knows.
 PLAIN = (
-    "measures", "beta", "stemming", "brevity_penalty", "refusals", "bertscore_encoder", "bertscore_idf",
-    "bertscore_baseline",
+    "measures", "stemming", "brevity_penalty", "refusals", "bertscore_idf", "bertscore_baseline",
 )  # fmt: skip
 
 
@@ -67,7 +66,6 @@ def _add_answers(protocols: argparse._SubParsersAction[argparse.ArgumentParser])
     add_scoring(command)
     group = command.add_argument_group("without a protocol", "Any of these scores the answers alone.")
     group.add_argument("--measures", metavar="M,N", help=f"of: {', '.join(SCORES)} (default: all but rouge_l_sum)")
-    group.add_argument("--beta", type=float, help="weight of recall in ROUGE (default: 1)")
     group.add_argument("--stemming", action="store_true", help="Porter stems in ROUGE-L (ROUGE-Lsum always has them)")
     group.add_argument("--brevity-penalty", action="store_true", help="BLEU-1 with the penalty for short answers")
     group.add_argument(
@@ -75,7 +73,6 @@ def _add_answers(protocols: argparse._SubParsersAction[argparse.ArgumentParser])
         choices=("phrases", "llm"),
         help="refusal recall and precision, refusals told by their phrases or by the language model",
     )
-    group.add_argument("--bertscore-encoder", metavar="NAME", help="path or hub name (default: the bundled encoder)")
     group.add_argument("--bertscore-idf", action="store_true", help="weigh tokens by their rarity in the references")
     group.add_argument(
         "--bertscore-baseline", type=float, nargs=3, metavar=("P", "R", "F1"), help="rescale as (x - b) / (1 - b)"
@@ -184,11 +181,8 @@ def _of_answers(given: argparse.Namespace) -> AnswerFiles:
     chosen = dict.fromkeys(name.strip() for name in measures.split(",") if name.strip())
     if not chosen:
         raise UsageError("--measures is empty.", f"Choose among: {', '.join(SCORES)}.")
-    beta = 1.0 if given.beta is None else given.beta
-    if beta <= 0:
-        raise UsageError(f"--beta is {beta}; it is above 0.", "Leave it out for 1.")
     options = _said(stemming=given.stemming, brevity_penalty=given.brevity_penalty, idf=given.bertscore_idf)
-    options |= {"measures": " ".join(chosen), "beta": str(beta), "refusals": given.refusals or ""}
+    options |= {"measures": " ".join(chosen), "refusals": given.refusals or ""}
     options["bertscore_baseline"] = " ".join(map(str, given.bertscore_baseline or ()))
     return _files(given, "answers", {**scoring_options(given), **options}, seed=given.bootstrap_seed)
 
@@ -240,8 +234,7 @@ def run(arguments: argparse.Namespace, files: Callable[[argparse.Namespace], Ans
         def llm() -> LLM:
             return stack.enter_context(language_model(arguments))
 
-        embedder = partial(token_embedder, getattr(arguments, "bertscore_encoder", None) or "")
-        evaluation, written = result_of(score_files(wanted, llm, embedder), terminal.show)
+        evaluation, written = result_of(score_files(wanted, llm, token_embedder), terminal.show)
     if wanted.published:
         return finish(arguments, evaluation)
     groups = groups_of(evaluation, arguments.baseline)

@@ -24,7 +24,7 @@ from pdfqa_core.evaluation_types import Evaluation, Prediction, Run
 from pdfqa_core.exports.runs import groups_text, with_answers
 from pdfqa_core.exports.table import measure_of, spread_text
 from pdfqa_core.json_codec import plain
-from pdfqa_core.metrics.comparison import ItemGroup, spreads
+from pdfqa_core.metrics.comparison import TURN, ItemGroup, spreads
 from pdfqa_core.protocols import EVIDENCE, GOLD, PREDICTED, run_protocols
 from pdfqa_core.protocols.base import profile_named
 from pdfqa_core.protocols.gold import forms
@@ -143,10 +143,12 @@ def run(arguments: argparse.Namespace) -> int:
     for name, data in found.files.items():
         write_file(arguments.out / name, data)
     groups = groups_of(found.evaluation, arguments.baseline)
+    above = {by: parts for by, parts in groups.items() if by == TURN and found.evaluation.protocol == "conversations"}
     return finish(
         arguments,
         found.evaluation,
-        said=_said(found, groups),
+        first=_means(found.evaluation, above),
+        said=_said(found, {by: parts for by, parts in groups.items() if by not in above}),
         more=lambda results: with_answers(results, found.run.id, found.predictions, groups),
     )
 
@@ -236,9 +238,13 @@ def _request(arguments: argparse.Namespace, services: Services, systems: dict[st
     )
 
 
+def _means(evaluation: Evaluation, groups: Mapping[str, tuple[ItemGroup, ...]]) -> list[str]:
+    return [groups_text(by, parts, evaluation.measures[0]) for by, parts in groups.items()]
+
+
 def _said(found: _Found, groups: Mapping[str, tuple[ItemGroup, ...]]) -> list[str]:
     """Return what stands below the table: means by turn and type, notes, what failed, and the run's id."""
-    said = [groups_text(by, parts, found.evaluation.measures[0]) for by, parts in groups.items()]
+    said = _means(found.evaluation, groups)
     if found_spreads := spreads(found.evaluation):
         lines = [f"  {one.system}, {measure_of(one.measure).pretty_name}: {spread_text(one)}" for one in found_spreads]
         said.append("\n".join(["Over the seeds (mean ± standard deviation of the repeats)", *lines]))

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,8 @@ def add_scoring(command: argparse.ArgumentParser) -> None:
         default=None,
         help="BERTScore precision, recall and F1 (default: where the protocol is scored by it)",
     )
+    group.add_argument("--bertscore-encoder", default="", metavar="NAME", help="path or hub name (default: bundled)")
+    group.add_argument("--beta", type=float, help="weight of recall in ROUGE-L (default: 1)")
     group.add_argument("--judge", action="store_true", help="LLM accuracy: the language model judges every answer")
     group.add_argument(
         "--judge-prompt",
@@ -92,7 +95,9 @@ def add_disambig(command: argparse._ActionsContainer, modes: Sequence[str] = ("e
 
 
 def scoring_options(arguments: argparse.Namespace) -> dict[str, str]:
-    """Return what `add_scoring` was given as the options of a run."""
+    """Return what `add_scoring` was given as the options of a run. Raises UsageError."""
+    if arguments.beta is not None and not 0 < arguments.beta < inf:
+        raise UsageError(f"--beta is {arguments.beta}; it is above 0.", "Leave it out for 1.")
     options = {
         "judge": "yes" if arguments.judge else "",
         "judge_prompt": arguments.judge_prompt,
@@ -101,7 +106,9 @@ def scoring_options(arguments: argparse.Namespace) -> dict[str, str]:
         "disambig": arguments.disambig,
         "qa_model": arguments.qa_model,
         "ner": arguments.ner,
-        "bertscore": {True: "yes", False: "no"}.get(arguments.bertscore, ""),
+        "bertscore": {True: "yes", False: "no"}.get(arguments.bertscore, "yes" if arguments.bertscore_encoder else ""),
+        "bertscore_encoder": arguments.bertscore_encoder,
+        "beta": "" if arguments.beta in (None, 1) else f"{arguments.beta:g}",
     }
     return {name: value for name, value in options.items() if value}
 
@@ -146,11 +153,12 @@ def finish(
     *,
     more: Callable[[dict[str, Any]], dict[str, Any]] = lambda found: found,
     said: Sequence[str] = (),
+    first: Sequence[str] = (),
 ) -> int:
     """Add what --load brings, print the table or one JSON object, and write the files that were asked for.
 
-    `more` adds to the object, `said` are texts below the table. Raises UsageError if there is nothing, or the systems
-    do not fit together; nothing is written then.
+    `more` adds to the object, `said` are texts below the table, `first` those above it. Raises UsageError if there is
+    nothing, or the systems do not fit together; nothing is written then.
     """
     found = added(evaluation, arguments.load)
     seed = arguments.bootstrap_seed
@@ -161,7 +169,7 @@ def finish(
     if arguments.json:
         print(json.dumps(more(results_object(found, table)), ensure_ascii=False))
     else:
-        print("\n\n".join(filter(None, (table_text(found, table), items_text(found), *said))))
+        print("\n\n".join(filter(None, (*first, table_text(found, table), items_text(found), *said))))
     return 0
 
 

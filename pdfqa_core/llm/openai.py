@@ -20,7 +20,7 @@ from pdfqa_core.streaming import is_set, result_of
 from pdfqa_core.text import Pieces, without_control_tokens
 from pdfqa_core.types import Progress
 
-TOP_TOKENS = 20  # servers give no more
+TOP_TOKENS, TOP_OF_PLAIN = 20, 5  # servers give no more, with a chat and with a plain text
 CHARACTERS_PER_TOKEN_AT_MOST = 100  # a server that writes more has lost count
 CHARACTERS_PER_TOKEN = 3.5  # below the 4 of English prose: an estimate that is rather too long than too short
 TOKENS_AROUND_MESSAGE = 8
@@ -60,11 +60,12 @@ DIALECTS = (
     *(Dialect(), Dialect(schema_inside=True), Dialect(all_sampling=False), Dialect(True, all_sampling=False)),
     *(Dialect(all_sampling=False, usage=False), Dialect(True, all_sampling=False, usage=False)),
 )
+CHAT, CONTINUE = "/chat/completions", "/completions"
 REFUSALS = (400, 422, 500)  # of a request that the server does not understand
 
 
 def base_url(url: str) -> str:
-    """Return the address that "/chat/completions" is appended to.
+    """Return the address that "/chat/completions" is appended to; "/completions" at its end stays.
 
     Raises UsageError if it is no http address, or several, or if it holds a password or a query, which would be shown
     to everyone.
@@ -88,10 +89,11 @@ def base_url(url: str) -> str:
 class OpenAICompatible:
     """A model behind `url`.
 
-    `model` "" means the first one that the server lists. `timeout` is the longest silence of the server in seconds,
-    `retries` how often a busy one is asked again. `context_size` is replaced by the server's own if it reports one
-    (llama-server, vLLM), at the first contact; tokens are counted by the server where it can (these and
-    llama-cpp-python), else estimated on the safe side (3.5 characters a token). `parallel` is how many requests are
+    An address that ends in "/completions" is asked to go on with a plain text, for base models and such as
+    gpt-3.5-turbo-instruct. `model` "" means the first one that the server lists. `timeout` is the longest silence of
+    the server in seconds, `retries` how often a busy one is asked again. `context_size` is replaced by the server's own
+    if it reports one (llama-server, vLLM), at the first contact; tokens are counted by the server where it can (these
+    and llama-cpp-python), else estimated on the safe side (3.5 characters a token). `parallel` is how many requests are
     sent at the same time where there are many to send: servers answer several at once, or let them wait.
     """
 
@@ -110,10 +112,13 @@ class OpenAICompatible:
         timeout: float = 120.0,
         retries: int = RETRIES,
     ) -> None:
-        self.url = base_url(url)
+        self.url = base_url(url).removesuffix(CHAT)
+        self._continues = self.url.endswith(CONTINUE)  # a plain text
+        self._root = self.url.removesuffix(CONTINUE).removesuffix("/v1")
+        self._base = self.url.removesuffix(CONTINUE)
+        self._asked = f"{self._base}{CONTINUE if self._continues else CHAT}"
         self.name = model or urlsplit(self.url).netloc
         self.context_size = context_size
-        self._root = self.url.removesuffix("/v1")
         self._model = model
         self._server = Server(self.url, api_key=api_key, timeout=timeout, retries=retries)
         self._known = False  # whether the server has been asked for its models and its context
@@ -143,7 +148,7 @@ class OpenAICompatible:
 
     def _listed(self, stop: StopSignal | None) -> Generator[Progress, None, list[dict[str, Any]]]:
         try:
-            reply = yield from self._server.json("GET", f"{self.url}/models", stop=stop)
+            reply = yield from self._server.json("GET", f"{self._base}/models", stop=stop)
             return [{**entry, "id": str(entry["id"])} for entry in reply["data"]]
         except (StatusError, ValueError, KeyError, TypeError) as error:
             if isinstance(error, StatusError) and error.status not in (404, 405, 501):
@@ -256,12 +261,14 @@ class OpenAICompatible:
         raise refused
 
     def _body(self, messages: Sequence[Message], max_tokens: int) -> dict[str, Any]:
-        return {"model": self._model, "messages": _rows(messages), "max_tokens": max_tokens}
+        rows = _rows(messages)
+        said = {"prompt": "\n\n".join(row["content"] for row in rows)} if self._continues else {"messages": rows}
+        return {"model": self._model, **said, "max_tokens": max_tokens}
 
     def _reply(self, body: Mapping[str, Any], stop: StopSignal | None) -> Generator[str | Progress, None, Usage]:
         """Yield the pieces of one streamed reply (server-sent events); return what it took."""
         usage, reason, events, strange = Usage(), "", 0, False
-        lines = self._server.lines("POST", f"{self.url}/chat/completions", body, stop=stop)
+        lines = self._server.lines("POST", self._asked, body, stop=stop)
         pieces, room = Pieces(), self._room(body)
         with closing(lines):
             for line in lines:
@@ -314,13 +321,15 @@ class OpenAICompatible:
             if not event["choices"]:
                 return "", "", counted
             choice = event["choices"][0]
-            return str(choice["delta"].get("content") or ""), str(choice.get("finish_reason") or ""), counted
+            text = choice["text"] if self._continues else choice["delta"].get("content")
+            return str(text or ""), str(choice.get("finish_reason") or ""), counted
         except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
             raise self._strange() from error
 
     def _strange(self) -> ModelError:
         return ModelError(
-            f"{self.url} sent something that is no chat completion.", "Check the address; it usually ends in /v1."
+            f"{self.url} sent something that is no {'' if self._continues else 'chat '}completion.",
+            "Check the address; it usually ends in /v1.",
         )
 
     def choose(
@@ -328,19 +337,25 @@ class OpenAICompatible:
     ) -> Mapping[str, float]:
         """Return the probability of each of `choices` as the reply, scaled so that they add up to 1.
 
-        The server gives its 20 most likely first tokens; a choice gets the tokens that it begins with, or that begin
-        with it. So choices must differ in their first token, and one that is not among the 20 gets 0.
+        The server gives its 20 most likely first tokens (5 of a plain text); a choice gets the tokens that it begins
+        with, or that begin with it. So choices must differ in their first token, and one that is not among these gets
+        0.
         Raises UsageError (no choices, an empty one, two alike), ModelError (no answer, no probabilities, choices that
         cannot be told apart), StoppedError if `stop` is set.
         """
         check_choices(choices)
         result_of(self.prepare(stop))
-        body = self._body(messages, 1) | {"temperature": 0.0, "logprobs": True, "top_logprobs": TOP_TOKENS}
+        told = {"logprobs": TOP_OF_PLAIN} if self._continues else {"logprobs": True, "top_logprobs": TOP_TOKENS}
+        body = self._body(messages, 1) | {"temperature": 0.0} | told
         try:
-            reply = result_of(self._server.json("POST", f"{self.url}/chat/completions", body, stop=stop))
-            found = reply["choices"][0]["logprobs"]["content"][0]["top_logprobs"]
-            tokens = [(str(token["token"]), float(token["logprob"])) for token in found]
-        except (ValueError, KeyError, IndexError, TypeError) as error:
+            reply = result_of(self._server.json("POST", self._asked, body, stop=stop))
+            found = reply["choices"][0]["logprobs"]
+            if self._continues:
+                tokens = [(str(token), float(log)) for token, log in found["top_logprobs"][0].items()]
+            else:
+                named = found["content"][0]["top_logprobs"]
+                tokens = [(str(token["token"]), float(token["logprob"])) for token in named]
+        except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
             raise ModelError(
                 f"{self.url} does not tell the probabilities of tokens.",
                 "Use a server that offers logprobs (llama-server, vLLM), or the local engine.",

@@ -1,5 +1,7 @@
 """The engine on a server: replies, tokens and choices."""
 
+import json
+import math
 import re
 
 import pytest
@@ -25,6 +27,21 @@ def test_a_reply_streams_and_the_request_says_what_is_wanted(server):
     assert body["messages"] == [{"role": "user", "content": "Hello?"}]
     assert body["response_format"]["json_schema"]["schema"] == schema
     assert "top_p" not in body
+
+
+def test_an_address_that_ends_in_completions_continues_a_plain_text(server):
+    pieces = [{"choices": [{"text": text, "finish_reason": end}]} for text, end in (("Oslo", None), (".", "stop"))]
+    server.lines = [f"data: {json.dumps(piece)}" for piece in pieces] + ["data: [DONE]"]
+    llm = OpenAICompatible(f"{server.url}/v1/completions")
+    assert text_of(llm) == "Oslo."
+    path, _, body = server.requests[-1]
+    assert (path, body["prompt"], body["model"]) == ("/v1/completions", "Hello?", "served-model")
+    assert "messages" not in body
+    server.reply = {"choices": [{"logprobs": {"top_logprobs": [{" Yes": math.log(0.6), " No": math.log(0.2)}]}}]}
+    assert llm.choose(ASK, ("Yes", "No")) == pytest.approx({"Yes": 0.75, "No": 0.25})
+    assert server.requests[-1][2]["logprobs"] == 5
+    named = OpenAICompatible(f"{server.url}/v1/chat/completions")
+    assert named.url == f"{server.url}/v1"
 
 
 def test_all_sampling_settings_are_sent_and_the_unusual_ones_left_out_where_they_are_refused(server):

@@ -246,7 +246,10 @@ class LLMSettings(SettingsGroup):
     weights: Literal["as packaged", "F16"] = Field(
         "F16", description="Of the embedded model: as packaged (Q4_1), or turned into 16-bit floats once."
     )
-    url: str = Field("", description="Base URL of an OpenAI-compatible server (engine openai).")
+    url: str = Field(
+        "",
+        description="Base URL of an OpenAI-compatible server (engine openai); base models: …/completions.",
+    )
     context_size: int = Field(4096, ge=512, le=131072)
     threads: int = Field(0, ge=0, le=1024, description="0: one per physical core, less one while others use it.")
     gpu_layers: int = Field(-1, ge=-1, description="Layers on a GPU; -1: as many as its memory holds, 0: none.")
@@ -351,7 +354,7 @@ class ReadingSettings(SettingsGroup):
     instruction: str = setting(
         "", "Your instruction at the end of the prompt; empty: that of the model's family.",
         Looks("Instruction", "The end of the prompt", ANSWERING, 1, placeholder="as suits the model"),
-        max_length=2000,
+        max_length=10_000,
     )  # fmt: skip
 
 

@@ -111,6 +111,8 @@ def add_settings(parser: argparse.ArgumentParser, *sections: str) -> None:
             flags = [f"--{name.replace('_', '-')}"]
             if name == "k":
                 flags.insert(0, "-k")
+            if name == "max_tokens":
+                flags.append("--max-new-tokens")
             kind = _plain(field.annotation)
             default = "none" if field.default in ("", None) else field.default
             known = _strategies(looks[section, name])

@@ -77,6 +77,75 @@ INSTRUCTION = (
 
 MOST_TOKENS = 256  # of an answer, as in the seed
 
+# A closed-book prompt in the form of FLARE (Jiang et al. 2023): eight questions with their readings and answers, then
+# the question. The questions are our own.
+_TASK = "Given an ambiguous question, figure out its interpretations and answer them one by one."
+ANSWERS_FOLLOW = "The answers to all interpretations are:"
+_SHOTS: tuple[tuple[str, str, tuple[tuple[str, str], ...]], ...] = (
+    ("What is the largest country in Africa?", "what is measured", (
+        ("What is the largest country in Africa by area?", "The largest country in Africa by area is Algeria."),
+        ("What is the largest country in Africa by population?",
+         "The largest country in Africa by population is Nigeria."),
+    )),
+    ("What is the capital of South Africa?", "which branch of government is meant", (
+        ("What is the executive capital of South Africa?", "The executive capital of South Africa is Pretoria."),
+        ("What is the legislative capital of South Africa?", "The legislative capital of South Africa is Cape Town."),
+        ("What is the judicial capital of South Africa?", "The judicial capital of South Africa is Bloemfontein."),
+    )),
+    ("When did World War II end?", "which part of the war is meant", (
+        ("When did World War II end in Europe?", "World War II ended in Europe on 8 May 1945."),
+        ("When did World War II end in the Pacific?", "World War II ended in the Pacific on 2 September 1945."),
+    )),
+    ("Who directed Psycho?", "which film is meant", (
+        ("Who directed the 1960 film Psycho?", "The 1960 film Psycho was directed by Alfred Hitchcock."),
+        ("Who directed the 1998 film Psycho?", "The 1998 film Psycho was directed by Gus Van Sant."),
+    )),
+    ("At how many degrees does water freeze?", "which scale is meant", (
+        ("At how many degrees Celsius does water freeze?", "Water freezes at 0 degrees Celsius."),
+        ("At how many degrees Fahrenheit does water freeze?", "Water freezes at 32 degrees Fahrenheit."),
+    )),
+    ("When did the first person fly to space?", "who is meant", (
+        ("When did the first man fly to space?", "The first man, Yuri Gagarin, flew to space on 12 April 1961."),
+        ("When did the first woman fly to space?",
+         "The first woman, Valentina Tereshkova, flew to space on 16 June 1963."),
+    )),
+    ("Who sang I Will Always Love You?", "which recording is meant", (
+        ("Who sang I Will Always Love You in 1974?", "In 1974 I Will Always Love You was sung by Dolly Parton."),
+        ("Who sang I Will Always Love You in 1992?", "In 1992 I Will Always Love You was sung by Whitney Houston."),
+    )),
+    ("How many players does a rugby team have?", "which code of rugby is meant", (
+        ("How many players does a rugby union team have?", "A rugby union team has 15 players."),
+        ("How many players does a rugby league team have?", "A rugby league team has 13 players."),
+    )),
+)  # fmt: skip
+_NUMBER = re.compile(r"\(\d+\)\s*")
+
+
+def _listed(texts: Sequence[str]) -> str:
+    return " ".join(f"({number}) {text}" for number, text in enumerate(texts, start=1))
+
+
+def _few_shot() -> str:
+    parts = [
+        f"{_TASK}\nQuestion: {question}\nAnswer: This question is ambiguous in terms of {why}. Therefore, this "
+        f"question has {len(readings)} interpretations: {_listed([one for one, _ in readings])} {ANSWERS_FOLLOW} "
+        f"{_listed([answer for _, answer in readings])}"
+        for question, why, readings in _SHOTS
+    ]
+    return "\n\n".join([*parts, f"{_TASK}\nQuestion: {{question}}\nAnswer:"])
+
+
+FEW_SHOT = _few_shot()
+
+
+def answer_alone(reply: str) -> str:
+    """Return what a reply to FEW_SHOT answers: the first paragraph behind its readings, without numbers.
+
+    Any other reply stays as it is. Source: rageval, which scores that part.
+    """
+    _, mark, answer = reply.strip().partition("\n\n")[0].partition(ANSWERS_FOLLOW)
+    return _NUMBER.sub("", answer).strip() if mark else reply
+
 
 @dataclass(frozen=True, slots=True)
 class AsqaCase(Case):
@@ -167,6 +236,7 @@ class Asqa(RunProtocol):
     overrides: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "llm": {"max_tokens": MOST_TOKENS}, "reading": {"instruction": INSTRUCTION},
     }  # fmt: skip
+    closed_book: ClassVar[Mapping[str, Mapping[str, Any]]] = {"reading": {"instruction": FEW_SHOT}}
     rows: ClassVar[Rows] = AsqaRows()
 
     def read(self, path: Path) -> CaseFile:
@@ -196,7 +266,7 @@ class Asqa(RunProtocol):
         """
         there = answered(cases, predictions)
         by_words = over_cores(
-            _by_words, [(one.answer, case) for case, one in there], stop=tools.stop, on_done=tools.on_done
+            _by_words, [(answer_alone(one.answer), case) for case, one in there], stop=tools.stop, on_done=tools.on_done
         )
         find = tools.find or names_and_numbers
         find = once(find) if tools.profile.entity_sets else find
@@ -204,9 +274,9 @@ class Asqa(RunProtocol):
         for number, ((case, one), values) in enumerate(zip(there, by_words, strict=True), start=1):
             if tools.entities:
                 by_entities = "disambig_f1" if tools.read is None else disambig_f1_entities.name
-                values[by_entities] = disambig_f1_entities(one.answer, case.references, find)
+                values[by_entities] = disambig_f1_entities(answer_alone(one.answer), case.references, find)
             if tools.read is not None:
-                values["disambig_f1"] = disambig_f1_qa(one.answer, _pairs(case), tools.read)
+                values["disambig_f1"] = disambig_f1_qa(answer_alone(one.answer), _pairs(case), tools.read)
             found[case.id] = values
             if tools.on_done is not None:
                 tools.on_done(number, len(there))

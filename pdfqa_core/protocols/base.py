@@ -860,7 +860,8 @@ class RunProtocol(ABC):
 
     `words` is what it asks and measures, in one line; `evidence` what a system may read for an answer, of EVIDENCE, and
     `histories` whose answers may stand in the conversation so far, the defaults first. `overrides` are the settings
-    that it sets where a system leaves them at their default, by section; `needs` the models that it cannot score
+    that it sets where a system leaves them at their default, by section, `closed_book` those of systems that read
+    nothing in the sources' profile; `needs` the models that it cannot score
     without ("llm", "embedder"); `rows` how its questions and predictions stand in files; `shown` the measures of its
     report, in their order.
     """
@@ -870,6 +871,7 @@ class RunProtocol(ABC):
     evidence: ClassVar[tuple[str, ...]] = (SEARCH, GIVEN, NONE)
     histories: ClassVar[tuple[str, ...]] = (GOLD,)
     overrides: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    closed_book: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     needs: ClassVar[frozenset[str]] = frozenset()
     rows: ClassVar[Rows] = Rows()
     shown: ClassVar[tuple[str, ...]] = ()

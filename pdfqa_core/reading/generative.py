@@ -134,10 +134,14 @@ class MarkerFilter:
 # Closed book: the language model answers from what it knows, without any passage. A baseline of evaluations.
 
 INSTRUCTION = "Answer the question in one to three sentences."
+WHOLE = "{question}"
 
 
 class ClosedBookReader:
-    """Asks the question alone, behind the turn before it where there is one; hits are passed over."""
+    """Asks the question alone, behind the turn before it where there is one; hits are passed over.
+
+    An instruction with “{question}” in it is the whole prompt.
+    """
 
     def __init__(self, llm: LLM, *, max_tokens: int = 256, sampling: Sampling = GREEDY, instruction: str = "") -> None:
         self.llm = llm
@@ -147,6 +151,8 @@ class ClosedBookReader:
 
     def messages(self, question: str, history: History = ()) -> list[Message]:
         """Return the prompt."""
+        if WHOLE in self.instruction:
+            return [Message("user", self.instruction.replace(WHOLE, quoted(question)))]
         text = READ.fill(passages="", earlier=turn(history), question=quoted(question), instruction=self.instruction)
         return [Message("user", text.strip())]
 

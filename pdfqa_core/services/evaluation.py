@@ -591,6 +591,9 @@ class EvaluationService:
             made = self._system(label, settings, protocol, request.seed)
             ways = ((one, history) for one in evidence if one != RECORDED for history in histories)
             for one, history in ways:
+                if one == NONE and request.profile:
+                    alone = with_defaults(settings, protocol.closed_book)
+                    made = self._system(label, alone, protocol, request.seed)
                 asks = one == NONE or self._answers.reader_name(load_settings(made)) != "extractive"
                 known = made if asks else replace(made, model="", model_hash="")
                 system = named(known, settings, one, history, several=several)

@@ -6,12 +6,15 @@ import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import Evaluation, Prediction, ReadText, Run, ScoredSystem
 from pdfqa_core.json_codec import parse_json
 from pdfqa_core.protocols import Case, CaseFile, run_protocols
+from pdfqa_core.protocols.asqa import answer_alone
+from pdfqa_core.protocols.gold.formats import asqa_rows
 from pdfqa_core.protocols.study_items import GeneratedItem
 from pdfqa_core.reading.outcomes import lines_and_words
 from pdfqa_core.study_types import GoldPassage, ItemDetails
@@ -185,6 +188,25 @@ def answer_files(run: Run, file: CaseFile, predictions: Mapping[tuple[str, str],
         files[_unused(system.name, files)] = _json(
             [rows.predicted(case, one, cited=cited) for case, one in zip(file.cases, made, strict=True)]
         )
+    return files | (_with_rows(run, predictions) if run.plan.protocol == "asqa" else {})
+
+
+def _with_rows(run: Run, predictions: Mapping[tuple[str, str], Prediction]) -> dict[str, bytes]:
+    """Return the rows of ASQA with the answers of each model attached, as MODEL.jsonl: `answers`, `responses`, `model`.
+
+    Rows that were not asked, or whose question failed, are left out. Source of the form: rageval.
+    """
+    rows = asqa_rows(Path(run.plan.data[0]))
+    files: dict[str, bytes] = {}
+    for system in run.plan.systems:
+        lines = []
+        for name, row in rows:
+            one = predictions.get((system.name, name))
+            if one is not None and not one.failed:
+                told = {"answers": answer_alone(one.answer), "responses": one.answer, "model": system.model}
+                lines.append(json.dumps({**row, **told}, ensure_ascii=False) + "\n")
+        if system.model and lines:
+            files[_unused(system.model, files, "jsonl")] = "".join(lines).encode("utf-8", "replace")
     return files
 
 
@@ -192,7 +214,7 @@ def _json(rows: list[dict[str, Any]]) -> bytes:
     return (json.dumps(rows, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "replace")
 
 
-def _unused(name: str, taken: Mapping[str, bytes]) -> str:
+def _unused(name: str, taken: Mapping[str, bytes], suffix: str = "json") -> str:
     stem = re.sub(r"[^\w.-]+", "_", name).strip("_.")[:80] or "system"
-    names = (f"{stem}.json", *(f"{stem}_{number}.json" for number in range(2, len(taken) + 3)))
+    names = (f"{stem}.{suffix}", *(f"{stem}_{number}.{suffix}" for number in range(2, len(taken) + 3)))
     return next(one for one in names if one not in taken)

@@ -121,6 +121,14 @@ def test_every_protocol_is_scored_again_with_the_same_numbers(both, model, proto
     assert second["settings"]["profile"] == first["settings"]["profile"]
 
 
+def test_the_options_of_the_source_of_asqa_name_the_same_as_ours(run, write):
+    data = write("data.json", [*ASQA, {**ASQA[0], "sample_id": "another"}])
+    call = ("evaluate", "run", "asqa", "--data", data, "--evidence", "none", "--estimate", "--json")
+    assert run(*call, "--max-num-examples", "1", "--max-new-tokens", "9").data["estimate"]["questions"] == 1
+    wrong = run(*call, "--max-new-tokens", "0")
+    assert (wrong.status, "llm.max_tokens" in wrong.data["error"]["what"]) == (2, True)
+
+
 def test_supporting_facts_stand_in_the_files_and_count(both, run, tmp_path):
     first, _ = both("hotpotqa", HOTPOTS)
     assert first["systems"][0]["metrics"]["sp_f1"]["mean"] > 0

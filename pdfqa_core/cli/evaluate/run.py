@@ -60,7 +60,13 @@ def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command.add_argument(
         "--unanswerable", type=Path, metavar="FILE", help="more questions, none of which the documents answer"
     )
-    command.add_argument("--limit", type=int, default=0, help="ask so many questions, drawn with --seed (default: all)")
+    command.add_argument(
+        "--limit",
+        "--max-num-examples",
+        type=int,
+        default=0,
+        help="ask so many questions, drawn with --seed (default: all)",
+    )
     command.add_argument(
         "--repeats",
         type=int,

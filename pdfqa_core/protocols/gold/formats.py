@@ -83,6 +83,12 @@ def read_asqa(path: Path, *, split: str = "dev") -> tuple[AmbiguousQuestion, ...
     return found
 
 
+def asqa_rows(path: Path, *, split: str = "dev") -> list[tuple[str, Mapping[str, Any]]]:
+    """Return (id, row) of a gold file as it stands there. Raises UsageError with file and row."""
+    rows = _asqa_rows(path, split) if _is_mapping(path) else load_rows(path, "questions", _ASQA)
+    return [(_asqa_id(row, "sample_id", _ASQA), row.values) for row in rows]
+
+
 def _asqa_rows(path: Path, split: str) -> list[JsonRow]:
     data = load_object(path)
     if split in data and isinstance(data[split], Mapping) and "qa_pairs" not in data[split]:

@@ -1,8 +1,11 @@
 """Systems compared, results saved and loaded, files written whole or not at all; ASQA, HotpotQA and entailment."""
 
+import json
+
 import pytest
 
 from tests.cli.test_evaluate_answers import GOLD, PREDICTIONS
+from tests.llm.hub import serving
 
 OTHER = [{"answer": "Magazine", "citations": [1]}, *PREDICTIONS[1:4], {"answer": "I do not know."}, *PREDICTIONS[5:]]
 
@@ -80,3 +83,38 @@ def test_wrong_entailment_files_are_told_before_a_model_is_loaded(run, write, em
     assert (failed.status, "row 1: there is no context" in failed.data["error"]["what"]) == (2, True)
     failed = run("evaluate", "entailment", "--data", data, "--nli", "/nowhere/model", "--json")
     assert (failed.status, "model" in failed.data["error"]["what"]) == (1, True)
+
+
+def test_a_data_set_of_the_hub_is_fetched_by_its_name_and_split(run, monkeypatch, tmp_path):
+    """Against a hub on this computer, with rows as JSONL and as Parquet."""
+    import pyarrow
+    import pyarrow.parquet
+
+    row = {
+        "ambiguous_question": "Who?", "qa_pairs": [{"question": "Who?", "short_answers": ["Ann Lee"]}],
+        "annotations": [{"long_answer": "It was Ann Lee."}], "sample_id": "1", "answers": "Ann Lee did.",
+    }  # fmt: skip
+    packed = pyarrow.BufferOutputStream()
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist([row]), packed)
+    files = {
+        "asqa/gpt_3.5_turbo_instruct.jsonl": (json.dumps(row) + "\n").encode(),
+        "asqa/mistral_7b-00000-of-00001.parquet": packed.getvalue().to_pybytes(),
+    }
+    name = "golaxy/rag-bench"
+    with serving() as hub:
+        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
+        monkeypatch.setenv("HF_ENDPOINT", hub.url)
+        listed = [{"type": "file", "path": one, "size": len(data), "oid": "0"} for one, data in files.items()]
+        hub.files = {f"datasets/{name}/resolve/main/{one}": data for one, data in files.items()}
+        hub.files[f"api/datasets/{name}/tree/main"] = json.dumps(listed).encode()
+        for split in ("gpt-3.5-turbo-instruct", "mistral_7b"):
+            found = run("evaluate", "asqa", "--data", name, "--split", split, "--json")
+            assert found.status == 0, found.data
+            assert found.data["systems"][0]["metrics"]["str_em"]["mean"] == 1.0
+        wrong = run("evaluate", "asqa", "--data", name, "--split", "palm", "--json").data["error"]
+        assert "has no split called 'palm'" in wrong["what"]
+        assert "gpt_3.5_turbo_instruct" in wrong["hint"]
+    gone = run("evaluate", "asqa", "--data", "golaxy/other", "--json")
+    assert (gone.status, "golaxy/other is no file here, and the hub did not give it" in gone.data["error"]["what"]) == (
+        2, True,
+    )  # fmt: skip

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 from pdfqa_core.cli import terminal
@@ -28,9 +29,11 @@ from pdfqa_core.models.metrics import token_embedder
 from pdfqa_core.protocols import run_protocols
 from pdfqa_core.protocols.answers import DEFAULT, SCORES
 from pdfqa_core.protocols.base import said_by
+from pdfqa_core.protocols.gold.hub import fetched, is_hub_name
 from pdfqa_core.protocols.hotpotqa import Missing
 from pdfqa_core.services.run_asking import NO, YES, AnswerFiles, score_files
 from pdfqa_core.streaming import result_of
+from pdfqa_core.whole_files import temporary_folder
 
 # Options of two files of answers, which no protocol of a run knows.
 PLAIN = (
@@ -89,7 +92,11 @@ def _add_asqa(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         'answer; rows that carry both (rageval\'s "answers") need no --gold.',
     )
     add_inputs(command, gold="rows of ASQA")
-    command.add_argument("--split", default="dev", help="part of the official file (default: dev)")
+    command.add_argument(
+        "--split",
+        default="dev",
+        help="part of the official file, or of one of the hub: --data golaxy/rag-bench (default: dev)",
+    )
     add_disambig(command, ("entities", "qa", "both"))
     command.add_argument("--entity-sets", action="store_true", help="count each entity once, as rageval does")
     add_profile(command)
@@ -223,12 +230,22 @@ def _files(
 # ------------------------------------------------------------------ scoring
 
 
+def _here(path: Path, given: argparse.Namespace, folder: Path) -> Path:
+    """Return a file of answers; of a data set of the hub, the file of the split. Raises UsageError."""
+    if not hasattr(given, "split") or not is_hub_name(path):
+        return path
+    folder.mkdir()
+    return fetched(path.as_posix(), given.split, folder)
+
+
 def run(arguments: argparse.Namespace, files: Callable[[argparse.Namespace], AnswerFiles]) -> int:
     """Score the files and print the means; of a run's files also by turn and type."""
     if not arguments.data:
         return finish(arguments, None)
-    wanted = files(arguments)
     with ExitStack() as stack:
+        folder = stack.enter_context(temporary_folder())
+        arguments.data = [_here(path, arguments, folder / str(n)) for n, path in enumerate(arguments.data)]
+        wanted = files(arguments)
 
         @cache
         def llm() -> LLM:

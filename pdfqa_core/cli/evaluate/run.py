@@ -28,6 +28,7 @@ from pdfqa_core.metrics.comparison import TURN, ItemGroup, spreads
 from pdfqa_core.protocols import EVIDENCE, GOLD, PREDICTED, run_protocols
 from pdfqa_core.protocols.base import profile_named
 from pdfqa_core.protocols.gold import forms
+from pdfqa_core.protocols.gold.hub import fetched, is_hub_name
 from pdfqa_core.protocols.gold.rows import FIELDS, columns_of, guessed, mapped
 from pdfqa_core.services import LOCAL_OWNER, RunRequest, Services
 from pdfqa_core.services.evaluation import RunEstimate
@@ -160,8 +161,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _data(arguments: argparse.Namespace, folder: Path) -> Path:
-    """Return the file of questions; with --column a copy in `folder` with its columns renamed. Raises UsageError."""
+    """Return the file of questions; with --column a copy in `folder` with its columns renamed.
+
+    Of a data set of the hub it is the split “dev”. Raises UsageError.
+    """
     path: Path = arguments.data
+    if is_hub_name(path):
+        path = fetched(path.as_posix(), "dev", folder)
     if not arguments.column:
         return path
     chosen = guessed(columns_of(path))

@@ -385,10 +385,12 @@ class Tab:
         keep = run_id == state.run
         return (message or work, *buttons, *self.shown(state if keep else RunsState(run_id), session))
 
-    def bring(self, upload: str, state: RunsState, session: Session) -> tuple[Any, ...]:
+    def bring(self, upload: str | None, state: RunsState, session: Session) -> tuple[Any, ...]:
         """Take in a run that was exported from another workspace."""
         message = ""
         try:
+            if not upload:
+                raise UsageError("No file was sent.", "Choose the ZIP of a run.")
             path = Path(upload)
             state = RunsState(self.services.evaluation.take_in(session.owner, path, path.name).id)
         except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again

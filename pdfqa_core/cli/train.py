@@ -13,15 +13,26 @@ from pathlib import Path
 from typing import Any, get_args
 
 from pdfqa_core.cli import terminal
-from pdfqa_core.cli.options import add_common, add_questions, add_settings, scope_of, settings_of, workspace_of
+from pdfqa_core.cli.options import (
+    add_common,
+    add_questions,
+    add_settings,
+    scope_of,
+    settings_of,
+    workspace_of,
+    write_file,
+)
 from pdfqa_core.cli.terminal import stopping
+from pdfqa_core.errors import UsageError
+from pdfqa_core.exports.evaluation_files import TRIPLES
 from pdfqa_core.metrics.statistics import Summary
 from pdfqa_core.models import TrainedModel
 from pdfqa_core.protocols.gold import read_gold
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.services.training import Prepared, TrainingPlan, compared_on
 from pdfqa_core.settings import Settings
-from pdfqa_core.training import KINDS, Precision, RoundRecord, Scored, Step, TrainingSettings, said
+from pdfqa_core.streaming import result_of
+from pdfqa_core.training import KINDS, Keep, Precision, RoundRecord, Scored, Step, TrainingSettings, said
 from pdfqa_core.types import Progress
 
 Row = tuple[Summary, Summary, Summary]
@@ -71,6 +82,13 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         f"(default: {usual.precision})",
     )
     command.add_argument(
+        "--keep",
+        choices=get_args(Keep),
+        default=usual.keep,
+        help="the weights that scored best on held-out questions, or the last ones, of all steps "
+        f"(default: {usual.keep})",
+    )
+    command.add_argument(
         "--among",
         type=int,
         default=plan.k,
@@ -101,6 +119,13 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     command.add_argument("--restart", action="store_true", help="forget a run of this name that was stopped")
     command.add_argument("--estimate", action="store_true", help="tell what training would take, and train nothing")
     command.add_argument(
+        "--triples",
+        type=Path,
+        metavar="FILE",
+        help="write the triples (question, right passage, hard negative) as .tsv (MS MARCO's form) or .jsonl, and "
+        "train nothing",
+    )
+    command.add_argument(
         "--evaluate",
         type=Path,
         metavar="FILE",
@@ -121,6 +146,8 @@ def run(arguments: argparse.Namespace) -> int:
     evaluated: dict[str, Row] = {}
     with Services.open(workspace_of(arguments), settings) as services, stopping(services):
         plan = _plan(services, arguments, settings)
+        if arguments.triples:
+            return _triples(services, arguments, plan, settings)
         asked = services.evaluation.gold(LOCAL_OWNER, gold, settings, plan.document_ids).items if gold else ()
         for event in services.training.train(LOCAL_OWNER, plan, settings, asked, only_prepare=arguments.estimate):
             if isinstance(event, Prepared):
@@ -146,6 +173,19 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _triples(services: Services, arguments: argparse.Namespace, plan: TrainingPlan, settings: Settings) -> int:
+    """Write the triples that training would begin with. Raises UsageError for another kind of file."""
+    write = TRIPLES.get(arguments.triples.suffix.lower())
+    if write is None:
+        raise UsageError(f"{arguments.triples.name}: triples end in .tsv or .jsonl.", "Give it another name.")
+    found = result_of(services.training.triples(LOCAL_OWNER, plan, settings), terminal.show)
+    terminal.clear()
+    write_file(arguments.triples, write(found))
+    said = {"triples": len(found), "file": str(arguments.triples)}
+    print(json.dumps(said, ensure_ascii=False) if arguments.json else f"{len(found)} triples in {arguments.triples}")
+    return 0
+
+
 def _plan(services: Services, arguments: argparse.Namespace, settings: Settings) -> TrainingPlan:
     scope = services.documents.collections.searched(LOCAL_OWNER, scope_of(services, arguments)).document_ids
     numbers = {name: getattr(arguments, option.replace("-", "_")) for option, (name, _, _) in _NUMBERS.items()}
@@ -153,7 +193,7 @@ def _plan(services: Services, arguments: argparse.Namespace, settings: Settings)
         arguments.kind,
         arguments.name,
         arguments.base,
-        TrainingSettings(**numbers, precision=arguments.precision, k=settings.retrieval.k),
+        TrainingSettings(**numbers, precision=arguments.precision, k=settings.retrieval.k, keep=arguments.keep),
         arguments.among,
         arguments.margin,
         arguments.teacher,

@@ -183,3 +183,25 @@ def _quote(one: SyntheticQuestion) -> str:
 
 def _lines(rows: Iterable[Mapping[str, Any]]) -> bytes:
     return b"".join(json.dumps(row, ensure_ascii=False).encode("utf-8", "replace") + b"\n" for row in rows)
+
+
+# ----------------------------------------------------------------------------------------------------
+# Triples (question, right passage, hard negative), as retrievers are trained on.
+#
+# The TSV is that of MS MARCO's triples.train: three texts in a line, no header. Source: Bajaj et al. 2018.
+
+Triple = tuple[str, Passage, Passage]
+
+
+def triples_tsv(triples: Iterable[Triple]) -> bytes:
+    """Return a line of three texts per triple; white space in them becomes one blank."""
+    cells = ((question, positive.text, negative.text) for question, positive, negative in triples)
+    return "".join("\t".join(" ".join(text.split()) for text in row) + "\n" for row in cells).encode("utf-8", "replace")
+
+
+def triples_jsonl(triples: Iterable[Triple]) -> bytes:
+    """Return a line of JSON per triple: {"query", "positive", "negative"}."""
+    return _lines({"query": q, "positive": right.text, "negative": wrong.text} for q, right, wrong in triples)
+
+
+TRIPLES = {".tsv": triples_tsv, ".jsonl": triples_jsonl}

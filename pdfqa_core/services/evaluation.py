@@ -136,6 +136,7 @@ from pdfqa_core.types import Event, Hit, Page, Passage, Progress, Query, Stored,
 from pdfqa_core.whole_files import in_words, keeping
 
 PROTOCOL = "retrieval"
+MEASURED_ANYWAY = "It was measured with them because that was asked for: its scores are too good."
 KEPT = "The answers that were stored are kept: the run goes on from there."
 WORK = "run"  # the kind of work that a run is among programs on one database
 PAUSE = 4.0  # seconds between two computations of what is known so far of the same run
@@ -288,6 +289,7 @@ class EvaluationService:
         depth: int | None = None,
         gold_match: str = "",
         profile: str = "",
+        trained_on: bool = False,
         task: str = "",
     ) -> Iterator[Progress | Evaluation]:
         """Search every question with every system, building the indexes that are missing; yields progress, then all.
@@ -297,7 +299,8 @@ class EvaluationService:
 
         Follow-up questions are rewritten by each system's own rewriter with the gold answers as history. A file that
         brings its own corpus is searched as it is: the passages of the systems play no part. Raises StoppedError when
-        the task is stopped, UsageError where there is nothing to evaluate, or a model was trained on what is asked.
+        the task is stopped, UsageError where there is nothing to evaluate, or a model was trained on what is asked;
+        with `trained_on` such a model is measured all the same, and a note says so.
         """
         if not systems:
             raise UsageError("There is no system to evaluate.", "Choose at least one.")
@@ -319,7 +322,12 @@ class EvaluationService:
                 index = yield from opened(self._indexes, owner, settings, file.corpus, corpora, stop)
                 seconds = time.perf_counter() - began
                 gold = self.gold(owner, file, settings, document_ids)
-                self._leakage.check(owner, settings, gold.items)
+                try:
+                    self._leakage.check(owner, settings, gold.items)
+                except UsageError as error:
+                    if not trained_on:
+                        raise
+                    notes.append(f"{name}: {error.what} {MEASURED_ANYWAY}")
                 items, unmatched = matched(gold.items, match, partial(_passages_on, index))
                 ranks = depth or max(1, index.stats.passages)
                 made = yield from self._searched(index, name, settings, items, names, document_ids, ranks, stop)

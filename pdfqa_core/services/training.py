@@ -327,6 +327,15 @@ class TrainingService:
         with self._tasks.start(task) as stop:
             yield from self._train(owner, plan, settings, asked, only_prepare, stop)
 
+    def triples(
+        self, owner: str, plan: TrainingPlan, settings: Settings
+    ) -> Generator[Progress, None, list[tuple[str, Passage, Passage]]]:
+        """Yield progress and return the triples (q, p+, p-) that training would begin with. Raises as `train` does."""
+        plan.check()
+        with self._tasks.start("") as stop:
+            data, _ = yield from self._data(owner, plan, settings, stop)
+        return [triple for one in data.examples for triple in one.triples]
+
     def _train(
         self,
         owner: str,

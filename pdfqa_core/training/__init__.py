@@ -6,6 +6,7 @@ from pdfqa_core.training.base import (
     LATE_INTERACTION,
     ROUNDS,
     Example,
+    Keep,
     Pair,
     Precision,
     TrainingSettings,
@@ -42,8 +43,8 @@ TRAINEES: dict[str, type[Trainee]] = {one.kind: one for one in (BiEncoder, LateI
 
 __all__ = [
     "BI_ENCODER", "CARD", "KINDS", "LATE_INTERACTION", "MARGIN", "NOT_STATED", "RECORD", "ROUNDS", "TRAINEES",
-    "BiEncoder", "Checkpoint", "Compared", "Estimate", "Example", "Generated", "LateInteraction", "Pair", "Precision",
-    "RankedPairs", "RoundRecord", "Scored", "Split", "State", "Step", "Teacher", "TrainedOn", "Trainee",
+    "BiEncoder", "Checkpoint", "Compared", "Estimate", "Example", "Generated", "Keep", "LateInteraction", "Pair",
+    "Precision", "RankedPairs", "RoundRecord", "Scored", "Split", "State", "Step", "Teacher", "TrainedOn", "Trainee",
     "TrainingData", "TrainingEvent", "TrainingRecord", "TrainingSettings", "card", "check_leakage", "compared",
     "disk_bytes", "distractors", "estimate", "has_bf16", "in_batch_loss", "inner_products", "joined", "leaked",
     "made_of", "margin_loss", "maxsim", "mine", "precision_on", "read_record", "said", "split_by_documents",

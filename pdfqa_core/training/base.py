@@ -12,6 +12,7 @@ BI_ENCODER, LATE_INTERACTION = "bi-encoder", "late-interaction"
 KINDS = (BI_ENCODER, LATE_INTERACTION)
 ROUNDS = 2  # "steps two and three are repeated once", seed 001
 Precision: TypeAlias = Literal["auto", "fp32", "bf16"]
+Keep: TypeAlias = Literal["best", "last"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,8 @@ class TrainingSettings:
     (0: the model's own). `distil` is the weight of the teacher's margins beside the loss (0: none). `chunk` texts are
     computed at once, whatever the batch. `precision` "auto" is bf16 where the device has it, else fp32. Every
     `evaluate_every` steps HR@k, MRR and loss on held-out documents are taken; after `patience` times without a better
-    one the round ends (0: never).
+    one the round ends (0: never). `keep` "best" takes the weights that scored best; "last" those of the last of all
+    `steps`, which no score ends early.
     """
 
     steps: int = 200
@@ -69,6 +71,7 @@ class TrainingSettings:
     patience: int = 2
     k: int = 5
     seed: int = 0
+    keep: Keep = "best"
 
     def check(self) -> None:
         """Raise UsageError where training cannot be done like this."""

@@ -102,7 +102,10 @@ class Training:
     # ------------------------------------------------------------ a round
 
     def score(self) -> Iterator[Progress | Scored]:
-        """Score the held-out questions, and keep the weights if they are the best so far; yields the score last."""
+        """Score the held-out questions, and keep the weights if they are the best so far, or the last ones are wanted.
+
+        Yields the score last.
+        """
         k, scale = self.settings.k, self.settings.scale
         found = yield from in_background(
             lambda report: self.held_out.score(self.trainee, k, scale, on_progress=report, stop=self._stop)
@@ -110,7 +113,7 @@ class Training:
         scored = Scored(self.state.round, self.state.step, found.hit_rate, found.mrr, found.loss)
         self.state.scores += (scored,)
         best = self.state.best
-        if best is None or scored.key > best.key:
+        if best is None or scored.key > best.key or self.settings.keep == "last":
             self.state.best, self.best = scored, _copy(self.trainee.model.state_dict())
         yield scored
 
@@ -150,7 +153,10 @@ class Training:
         return state.step % settings.evaluate_every == 0 or state.step >= settings.steps
 
     def _no_gain(self) -> bool:
-        return bool(self.settings.patience) and self.state.tried_since_best() >= self.settings.patience
+        settings = self.settings
+        return (
+            settings.keep == "best" and bool(settings.patience) and self.state.tried_since_best() >= settings.patience
+        )
 
     def _step(self, examples: Sequence[Example]) -> float:
         """Take one step and return its loss."""

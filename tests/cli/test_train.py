@@ -60,6 +60,18 @@ def test_a_model_is_trained_measured_used_and_removed(train, run, tmp_path):
     assert run("models", "list", "--json").data["trained"] == []
 
 
+def test_triples_leave_as_a_data_set(train, tmp_path):
+    tsv, lines = tmp_path / "triples.tsv", tmp_path / "triples.jsonl"
+    assert train("--triples", tsv).status == 0
+    told = train("--triples", lines, "--json")
+    rows = [json.loads(line) for line in lines.read_text(encoding="utf-8").splitlines()]
+    assert told.data["triples"] == len(rows) > 10
+    assert all(row["positive"] != row["negative"] for row in rows)
+    cells = [line.split("\t") for line in tsv.read_text(encoding="utf-8").splitlines()]
+    assert cells == [[" ".join(row[name].split()) for name in ("query", "positive", "negative")] for row in rows]
+    assert train("--triples", tmp_path / "triples.txt").status == 2
+
+
 def test_without_accepted_questions_it_says_what_to_do(workspace, run):
     nothing = run("train", "--retriever", "bm25", "--json")
     assert nothing.status == 1

@@ -198,6 +198,8 @@ def test_what_it_was_trained_on_does_not_measure_it(learnt, plan, tmp_path):
         file.write_text(json.dumps(row), encoding="utf-8")
         with pytest.raises(UsageError, match="learnt is trained on"):
             list(learnt.evaluation.evaluate_retrieval(LOCAL_OWNER, read_gold(file), systems))
+    *_, found = learnt.evaluation.evaluate_retrieval(LOCAL_OWNER, read_gold(made), systems, trained_on=True)
+    assert any("after: " in note and "its scores are too good" in note for note in found.notes)
     asked = learnt.evaluation.gold(LOCAL_OWNER, read_gold(made), SPLIT).items
     with pytest.raises(UsageError, match="next is trained on"):
         list(learnt.training.train(LOCAL_OWNER, plan(name="next"), SPLIT, asked))

@@ -101,11 +101,12 @@ def test_stop_and_resume_give_the_same_curve(run, kind, after):
     )  # fmt: skip
 
 
-def test_a_round_ends_where_nothing_is_gained(run):
-    settings = replace(SHORT, steps=30, evaluate_every=1, patience=2, learning_rate=1e-9)
+@pytest.mark.parametrize(("keep", "steps", "kept"), [("best", 2, (1, 0)), ("last", 4, (2, 4))])
+def test_a_round_ends_where_nothing_is_gained_unless_the_last_weights_are_kept(run, keep, steps, kept):
+    settings = replace(SHORT, steps=4, evaluate_every=1, patience=2, learning_rate=1e-9, keep=keep)
     events = run(settings=settings)
-    assert [record.steps for record in of(events, RoundRecord)] == [2, 2]
-    assert (events[-1].best.round, events[-1].best.step) == (1, 0)
+    assert [record.steps for record in of(events, RoundRecord)] == [steps, steps]
+    assert (events[-1].best.round, events[-1].best.step) == kept
 
 
 @pytest.mark.linux

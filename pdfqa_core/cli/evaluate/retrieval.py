@@ -48,6 +48,11 @@ def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "(default: overlap, with --profile seed exact)",
     )
     add_profile(command)
+    command.add_argument(
+        "--trained-on",
+        action="store_true",
+        help="measure a model also with questions that it was trained on; a note in the results says so",
+    )
     command.add_argument("--document", action="append", default=[], metavar="NAME", help="only in this file")
     command.add_argument("--trec", type=Path, metavar="DIR", help="write TREC qrels and a run file per system")
     add_outputs(command)
@@ -79,6 +84,7 @@ def run_retrieval(arguments: argparse.Namespace) -> int:
             measures=measures,
             document_ids=scope,
             depth=arguments.depth,
+            trained_on=arguments.trained_on,
             gold_match=arguments.gold_match,
             profile=arguments.profile,
         ):

@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import re
+import runpy
 import shutil
 import signal
 import socket
@@ -435,6 +436,17 @@ def anchors(name: str) -> set[str]:
     headings = re.findall(r"^#+ (.+)$", FENCED.sub("", text), re.MULTILINE)
     made = {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
     return made | set(re.findall(r'<a id="([^"]+)"', text))
+
+
+def test_every_row_of_the_page_on_the_sources_has_a_command_and_a_test_that_is_there():
+    page = (ROOT / "docs" / "sources.md").read_text("utf-8")
+    listed = [line for line in page.splitlines() if line.startswith("| ") and not line.startswith(("| what", "| ---"))]
+    rows = runpy.run_path(str(ROOT / "scripts" / "sources.py"))["ROW"].findall(page)
+    assert len(rows) == len(listed) > 40
+    for what, _, command, test in rows:
+        path, _, name = test.partition("::")
+        assert f"def {name}(" in (ROOT / path).read_text("utf-8"), what
+        assert command.startswith(("pdfqa ", "python scripts/")), what
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -72,6 +72,11 @@ def test_hybrid_is_the_clamped_product_and_unmatched_passages_come_last(index):
     assert all(hit.score < 0 for hit in hits[len(matched) :])
 
 
+def test_unclamped_hybrid_is_the_plain_product(index):
+    for hit in Hybrid(index, clamp=False).search("deductible and vaccines", 7):
+        assert hit.score == pytest.approx(hit.parts["dense"] * hit.parts["bm25"], abs=1e-9)
+
+
 class TwoVectors(FakeEncoder):
     """Cosines as told: the question is (1, 0), a passage "cosine 0.3 …" stands at that angle."""
 

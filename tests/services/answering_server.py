@@ -74,4 +74,4 @@ def opened_with(folder, settings, cluster=None):
 
 def without_seconds(predictions):
     """Return predictions without what differs from one time to another."""
-    return {key: replace(one, seconds=None) for key, one in predictions.items()}
+    return {key: replace(one, seconds=None, first_word=None, rate=None) for key, one in predictions.items()}

@@ -116,4 +116,4 @@ def _compare(page: Page) -> None:
     expect(compared).to_contain_text("in use")
     open_tab(page, "Evaluate")
     page.locator("#evaluate-retrievers").get_by_label("dense + my-bi-encoder").check()
-    expect(page.locator("#evaluate-systems")).to_contain_text("embedding model my-bi-encoder")
+    expect(page.locator("#evaluate-systems")).to_contain_text("dense + my-bi-encoder")

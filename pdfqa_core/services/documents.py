@@ -205,16 +205,23 @@ _log = logging.getLogger(__name__)
 
 
 class Leaving:
-    """Documents that go in UNDO seconds unless that is undone, and at once when the program ends."""
+    """Documents that go in UNDO seconds unless that is undone, and at once when the program ends.
 
-    def __init__(self, remove: Callable[[str, str], None]) -> None:
+    They go in a thread that no longer knows who asked, so `check` is asked at once: it raises for whoever may not.
+    """
+
+    def __init__(self, remove: Callable[[str, str], None], check: Callable[[str, str], object]) -> None:
         self._remove = remove
+        self._check = check
         self._timers: dict[tuple[str, str], threading.Timer] = {}
         self._lock = threading.Lock()
 
     def begin(self, owner: str, document_ids: Iterable[str]) -> None:
-        """Have documents removed in a moment."""
-        for key in ((owner, one) for one in document_ids):
+        """Have documents removed in a moment. Raises UsageError where one is not the owner's, or may not be removed."""
+        keys = [(owner, one) for one in document_ids]
+        for key in keys:
+            self._check(*key)
+        for key in keys:
             timer = threading.Timer(UNDO, self._go, [key])
             timer.daemon = True
             with self._lock:
@@ -222,9 +229,12 @@ class Leaving:
                     timer.start()
 
     def undo(self, owner: str, document_ids: Iterable[str]) -> None:
-        """Keep documents that were to be removed."""
-        with self._lock:
-            for timer in filter(None, [self._timers.pop((owner, one), None) for one in document_ids]):
+        """Keep documents that were to be removed. Raises UsageError for whoever may not change that."""
+        for one in self.of(owner).intersection(document_ids):
+            self._check(owner, one)
+            with self._lock:
+                timer = self._timers.pop((owner, one), None)
+            if timer is not None:
                 timer.cancel()
 
     def of(self, owner: str) -> frozenset[str]:
@@ -263,7 +273,7 @@ class DocumentService:
         self.while_whole: list[Callable[[str, str], None]] = []
         self.when_read: list[Callable[[str, Document], None]] = []
         self.when_removed: list[Callable[[str, str], None]] = []
-        self.leaving = Leaving(self.remove)
+        self.leaving = Leaving(self.remove, self._may_remove)
         self._store = store
         self._tasks = tasks
         self._looking = threading.Lock()
@@ -387,6 +397,11 @@ class DocumentService:
             return result
 
         return read
+
+    def _may_remove(self, owner: str, document_id: str) -> None:
+        if self._store.database.may_write is not None:
+            self._store.database.may_write()
+        self.kept.get(owner, document_id)
 
     def remove(self, owner: str, document_id: str) -> None:
         """Remove a document, its pages and what was derived from it."""

@@ -10,7 +10,7 @@ from typing import Any
 import gradio as gr
 import pytest
 
-from pdfqa_core.errors import PdfQAError, StorageError
+from pdfqa_core.errors import PdfQAError, StorageError, UsageError
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.ui import documents, overview
 from pdfqa_core.ui.documents import Handlers, Told
@@ -135,3 +135,22 @@ def test_a_page_read_by_ocr_is_shown_where_its_document_is_still_open(
     read = SimpleNamespace(_data={"action": "read", "document": one.id, "numbers": "1"})
     *_, last = handlers.about_clicked(SESSION, one.id, read)
     assert (last[1:4] == (gr.skip(),) * 3) == elsewhere
+
+
+def test_who_may_not_write_removes_nothing_later_either(services):
+    (one,) = services.documents.kept.list(LOCAL_OWNER)[:1]
+
+    def refused() -> None:
+        raise UsageError("Only looking on.")
+
+    services.documents.leaving.begin(LOCAL_OWNER, [one.id])
+    services.ask_before_writing(refused)
+    for act in (services.documents.leaving.undo, services.documents.leaving.begin):
+        with pytest.raises(UsageError, match="looking on"):
+            act(LOCAL_OWNER, [one.id])
+    assert services.documents.leaving.of(LOCAL_OWNER) == {one.id}
+    services.ask_before_writing(lambda: None)
+    services.documents.leaving.undo(LOCAL_OWNER, [one.id])
+    with pytest.raises(UsageError, match="no such document here"):
+        services.documents.leaving.begin(LOCAL_OWNER, [one.id, "0" * 64])
+    assert services.documents.leaving.of(LOCAL_OWNER) == frozenset()

@@ -16,6 +16,7 @@
     document.querySelectorAll("[data-scheme]").forEach((button) => {
       button.setAttribute("aria-checked", String(button.dataset.scheme === chosen));
       button.classList.toggle("on", button.dataset.scheme === chosen);
+      button.tabIndex = button.dataset.scheme === chosen ? 0 : -1;
     });
   }
   apply();
@@ -41,7 +42,7 @@
     apply();
   });
 
-  const given = document.currentScript.dataset.mode;
+  const given = document.currentScript.dataset.mode, narrow = matchMedia("(max-width: 860px)");
   const mode = (name) => (name === "simple" || name === "research" ? name : null);
   let now = mode(new URL(location.href).searchParams.get("mode"));
   try { now ||= mode(localStorage.getItem("pdfqa-mode")); } catch { /* private window */ }
@@ -51,6 +52,7 @@
     document.querySelectorAll("button[data-mode]").forEach((button) => {
       button.setAttribute("aria-checked", String(button.dataset.mode === now));
       button.classList.toggle("on", button.dataset.mode === now);
+      button.tabIndex = (button.dataset.mode === now) !== narrow.matches ? 0 : -1; // there the chosen one is not shown
     });
     const open = document.querySelector("#pq-tabs > .tab-wrapper button.selected");
     if (open && getComputedStyle(open).display === "none") document.querySelector("button[data-tab-id=chat]").click();
@@ -65,6 +67,15 @@
     address.searchParams.delete("mode"); // the hand outranks the link
     history.replaceState(history.state, "", address);
     showMode();
+  });
+  document.addEventListener("keydown", (event) => { // a group of choices is one stop, its arrows choose
+    const group = event.target.closest(".scheme[role=radiogroup]");
+    const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (!group || !by) return;
+    event.preventDefault();
+    const every = [...group.children], next = every.at((every.indexOf(event.target) + by) % every.length);
+    next.click();
+    next.focus();
   });
   window.pdfqaScheme = () => { apply(); showMode(); };
 })();

@@ -166,7 +166,7 @@ class Record:
 
         def said(message: Any) -> None:
             if message.type == "error":
-                self._error(message.text)
+                self._error(f"{message.text} {message.location.get('url', '')}".strip())
 
         def failed(error: Any) -> None:
             self.errors.append(f"script error: {error.error}")

@@ -213,52 +213,49 @@ class Leaving:
     def __init__(self, remove: Callable[[str, str], None], check: Callable[[str, str], object]) -> None:
         self._remove = remove
         self._check = check
-        self._timers: dict[tuple[str, str], threading.Timer] = {}
+        self._leaving: dict[tuple[str, str], object] = {}  # by owner and document, the call that has it removed
         self._lock = threading.Lock()
 
     def begin(self, owner: str, document_ids: Iterable[str]) -> None:
         """Have documents removed in a moment. Raises UsageError where one is not the owner's, or may not be removed."""
-        keys = [(owner, one) for one in document_ids]
+        keys, call = [(owner, one) for one in document_ids], object()
         for key in keys:
             self._check(*key)
-        for key in keys:
-            timer = threading.Timer(UNDO, self._go, [key])
-            timer.daemon = True
-            with self._lock:
-                if self._timers.setdefault(key, timer) is timer:
-                    timer.start()
+        with self._lock:
+            self._leaving |= dict.fromkeys((key for key in keys if key not in self._leaving), call)
+        timer = threading.Timer(UNDO, self._go, [call])
+        timer.daemon = True
+        timer.start()
 
     def undo(self, owner: str, document_ids: Iterable[str]) -> None:
         """Keep documents that were to be removed. Raises UsageError for whoever may not change that."""
         for one in self.of(owner).intersection(document_ids):
             self._check(owner, one)
             with self._lock:
-                timer = self._timers.pop((owner, one), None)
-            if timer is not None:
-                timer.cancel()
+                self._leaving.pop((owner, one), None)
 
     def of(self, owner: str) -> frozenset[str]:
         """Return the ids of the owner's documents that are about to go."""
         with self._lock:
-            return frozenset(one for whose, one in self._timers if whose == owner)
+            return frozenset(one for whose, one in self._leaving if whose == owner)
 
     def close(self) -> None:
         """Remove at once what is about to go."""
         with self._lock:
-            left = list(self._timers)
-        for key in left:
-            self._go(key)
+            calls = set(self._leaving.values())
+        for call in calls:
+            self._go(call)
 
-    def _go(self, key: tuple[str, str]) -> None:
+    def _go(self, call: object) -> None:
         with self._lock:
-            timer = self._timers.pop(key, None)
-        if timer is None:
-            return
-        timer.cancel()
-        try:
-            self._remove(*key)
-        except PdfQAError as error:
-            _log.warning("a document that was to be removed is still there: %s", error)
+            gone = [key for key, one in self._leaving.items() if one is call]
+            for key in gone:
+                del self._leaving[key]
+        for key in gone:
+            try:
+                self._remove(*key)
+            except PdfQAError as error:
+                _log.warning("a document that was to be removed is still there: %s", error)
 
 
 class DocumentService:

@@ -420,10 +420,13 @@ class ModelFiles:
 
     def expected_speed(self, size: int) -> float | None:
         """Return the tokens a second expected of a file of `size` bytes here; None before the first speed test."""
+        return self._bytes_a_second() / size or None if size else None
+
+    def _bytes_a_second(self) -> float:
+        """Return how fast a file's weights are read while an answer is written, 0 where that was not measured."""
         measured = read_choices(self._workspace).get("measured")
-        if not isinstance(measured, dict) or not size:
-            return None
-        return float(measured.get("bandwidth", 0)) * float(measured.get("share", 0)) / size or None
+        known = measured if isinstance(measured, dict) else {}
+        return float(known.get("bandwidth", 0)) * float(known.get("share", 0))
 
     def suggested(self, llm: LLMSettings) -> tuple[tuple[str, ModelFile, float], ...]:
         """Return which models this machine runs well: in words, the model, and the tokens a second expected.
@@ -431,21 +434,14 @@ class ModelFiles:
         Each is the largest of the catalogue that its memory holds with room to spare and that writes four times, twice
         or just as fast as people read. Nothing before a speed is known, see `keep_measured`.
         """
-        free = (self._machine or memory()).free
-        used = [one for one in self.all(llm) if not one.added]
-        rates = {one.name: self.expected_speed(one.size) or 0.0 for one in used}
+        free, speed = (self._machine or memory()).free, self._bytes_a_second()
+        writing = [one for one in self.all(llm) if not one.added and entry(one.name).reader == OWN_WORDS]
+        room = [one for one in writing if one.memory <= COMFORTABLE * free or one.name == llm.model]
         found = []
         for words, pace in SUGGESTED.items():
-            fast = [
-                one
-                for one in used
-                if rates[one.name] >= pace * READING_PACE
-                and (one.memory <= COMFORTABLE * free or (one.path and one.name == llm.model))
-                and entry(one.name).reader == OWN_WORDS
-            ]
-            if fast:
+            if fast := [one for one in room if speed / one.size >= pace * READING_PACE]:
                 best = max(fast, key=lambda one: one.size)
-                found.append((words, best, rates[best.name]))
+                found.append((words, best, speed / best.size))
         return tuple(found)
 
     def _write(self, **values: Any) -> None:

@@ -349,12 +349,18 @@ class LanguageModel:
         return self._llm.engine.offload if self._llm is not None else None
 
     def note_speed(self, answer: Answer) -> None:
-        """Keep how fast the first long answer was written, so that the speed of other models can be told."""
+        """Keep how fast the first long answer was written, so that the speed of other models can be told.
+
+        Where that cannot be written down it is left to the next answer.
+        """
         file, seconds, llm = self.file, answer.seconds.get("write", 0.0), self._llm
         if llm is None or answer.model != llm.name or self.offload or file is None or not file.is_file():
             return
         if answer.completion_tokens >= LONG_ANSWER and seconds and self._files.expected_speed(1) is None:
-            self._files.keep_measured(file.stat().st_size * answer.completion_tokens / seconds, 1.0)
+            try:
+                self._files.keep_measured(file.stat().st_size * answer.completion_tokens / seconds, 1.0)
+            except PdfQAError as error:
+                _log.warning("how fast the model writes was not kept: %s", error)
 
     @property
     def calls(self) -> tuple[int, int]:

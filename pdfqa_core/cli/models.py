@@ -18,8 +18,7 @@ from pdfqa_core.llm.catalogue import CatalogueEntry, entry, is_path, on_disk
 from pdfqa_core.llm.download import download, partial_bytes
 from pdfqa_core.models import EncoderFile, LanguageModel, ModelFile, ModelFiles, TrainedModel
 from pdfqa_core.models.files import encoder_entry, fetch_encoder, is_encoder
-from pdfqa_core.services import LOCAL_OWNER, SAMPLE, Services
-from pdfqa_core.services.documents import sample_pdf
+from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.services.model_choice import compare_models
 from pdfqa_core.settings import Settings, models_path
 from pdfqa_core.types import Progress
@@ -287,11 +286,8 @@ def run_add(arguments: argparse.Namespace) -> int:
 def run_compare(arguments: argparse.Namespace) -> int:
     """Ask, and print a table with a sentence on which model to take; the sample is added where no file is named."""
     with Services.open(workspace_of(arguments), settings_of(arguments)) as services, stopping(services):
-        data = arguments.data or SAMPLE / "questions.jsonl"
-        if arguments.data is None:
-            for _ in services.documents.ingest(LOCAL_OWNER, [sample_pdf()]):
-                pass
-        for event in compare_models(services.evaluation, LOCAL_OWNER, arguments.model, data, services.settings):
+        named = (LOCAL_OWNER, arguments.model, arguments.data, services.settings)
+        for event in compare_models(services.evaluation, services.documents, *named):
             if isinstance(event, Progress):
                 terminal.show(event)
             else:

@@ -12,6 +12,7 @@ from pdfqa_core.evaluation_types import Evaluation, Prediction
 from pdfqa_core.llm.catalogue import entry, is_path, title_of
 from pdfqa_core.metrics.comparison import compare
 from pdfqa_core.protocols import run_protocols
+from pdfqa_core.services.documents import SAMPLE, DocumentService, sample_pdf
 from pdfqa_core.services.evaluation import EvaluationService, RunRequest
 from pdfqa_core.services.systems import run_grid
 from pdfqa_core.settings import Settings
@@ -57,23 +58,30 @@ class ModelComparison:
 
 def compare_models(
     evaluation: EvaluationService,
+    documents: DocumentService,
     owner: str,
     models: Sequence[str],
-    data: Path,
+    data: Path | None,
     settings: Settings,
     begun: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Progress | ModelComparison]:
     """Put the questions of a file to several models; yields progress, then the comparison.
 
+    Without a file those of the sample, which is added if it is missing and searched alone.
     What was asked before with the same settings is not asked again. `begun` is told the run's id, by which it is
     stopped. Raises UsageError for fewer than two models, an unknown name or a file that cannot be read, ModelError
     where one is not here.
     """
     if not 2 <= len(set(models)) <= MOST:
         raise UsageError(f"Two to {MOST} models are compared.", "Name them: pdfqa models compare A B.")
+    scope: tuple[str, ...] = ()
+    if data is None:
+        yield from (event for event in documents.add_sample(owner) if isinstance(event, Progress))
+        data, scope = SAMPLE / "questions.jsonl", documents.document_ids(owner, [sample_pdf().name])
     systems = run_grid(settings, {"models": list(dict.fromkeys(models))})
     kinds = {case.answerable for case in run_protocols.get("answers").read(data).cases}
-    request = RunRequest("refusal" if len(kinds) > 1 else "answers", data, systems, options={"bertscore": "no"})
+    protocol = "refusal" if len(kinds) > 1 else "answers"
+    request = RunRequest(protocol, data, systems, options={"bertscore": "no"}, document_ids=scope)
     run = evaluation.begin(owner, request)
     begun(run.id)
     for event in evaluation.go(owner, run.id):

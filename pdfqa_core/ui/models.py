@@ -16,8 +16,7 @@ from pdfqa_core.llm.template import TEMPLATES
 from pdfqa_core.models import Changes, Speed, State
 from pdfqa_core.models.files import quantisation
 from pdfqa_core.models.language import api_key
-from pdfqa_core.services import SAMPLE, Services
-from pdfqa_core.services.documents import sample_pdf
+from pdfqa_core.services import Services
 from pdfqa_core.services.model_choice import ModelComparison, compare_models
 from pdfqa_core.settings import LLMSettings
 from pdfqa_core.types import Progress
@@ -281,16 +280,13 @@ class Handlers:
         said = ""
         try:
             self.services.models.changes()  # raises it where visitors may not
-            data = brought(upload) or SAMPLE / "questions.jsonl"
-            if not upload:
-                for _ in self.services.documents.ingest(session.owner, [sample_pdf()]):
-                    pass
             self.compared.pop(session.owner, None)
             for event in compare_models(
                 self.services.evaluation,
+                self.services.documents,
                 session.owner,
                 chosen or [],
-                data,
+                brought(upload),
                 session.settings,
                 lambda run: self.compared.update({session.owner: run}),
             ):

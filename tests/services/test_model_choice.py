@@ -48,5 +48,6 @@ def test_the_quickest_of_those_that_are_not_clearly_worse_is_advised(small, larg
 
 def test_one_model_alone_is_not_compared(open_services, tmp_path):
     services = open_services()
+    named = (LOCAL_OWNER, [LARGE, LARGE], tmp_path / "q.jsonl", Settings())
     with pytest.raises(UsageError, match="Two to 4 models"):
-        list(compare_models(services.evaluation, LOCAL_OWNER, [LARGE, LARGE], tmp_path / "q.jsonl", Settings()))
+        list(compare_models(services.evaluation, services.documents, *named))

@@ -25,7 +25,7 @@ os.environ.setdefault("GOMP_SPINCOUNT", "500")
 
 
 def open(folder: str | Path = "", **settings: Any) -> Workspace:  # noqa: A001
-    """Open a workspace for notebooks and scripts, see `library.Workspace`; it is made where there is none."""
+    """Open a workspace for notebooks and scripts, see `library.Workspace`; a missing folder is made."""
     library = import_module("pdfqa_core.library")  # by name: all parts import this package, and it none of them
     opened: Workspace = library.Workspace(folder, **settings)
     return opened

@@ -32,7 +32,15 @@ from pdfqa_core.exports.agreement import agreement_frame
 from pdfqa_core.exports.conversations import paragraphs
 from pdfqa_core.exports.figure import FORMATS as FIGURES
 from pdfqa_core.exports.figure import figure
-from pdfqa_core.exports.frames import FORMATS, comparison_frame, format_of, items_frame, write_frame
+from pdfqa_core.exports.frames import (
+    FORMATS,
+    comparison_frame,
+    format_of,
+    hit_row,
+    items_frame,
+    place_row,
+    write_frame,
+)
 from pdfqa_core.exports.report import report_html, table_latex
 from pdfqa_core.exports.studies import results_frame
 from pdfqa_core.extraction.process.outside import read_file
@@ -42,6 +50,7 @@ from pdfqa_core.protocols.base import profile_named
 from pdfqa_core.protocols.gold import read_gold
 from pdfqa_core.protocols.study_definition import DEFAULT_PRESET
 from pdfqa_core.services import LOCAL_OWNER, RunRequest, Services
+from pdfqa_core.services.collections import files_of
 from pdfqa_core.services.readings import Claim
 from pdfqa_core.services.systems import with_settings
 from pdfqa_core.settings import Settings, read_settings, workspace_path
@@ -105,7 +114,7 @@ class Workspace:
         paths = [Path(one).expanduser() for one in pdfs]
         if missing := [str(path) for path in paths if not path.exists()]:
             raise UsageError(f"There is no such file: {', '.join(missing)}.", "Check the path.")
-        files = [file for path in paths for file in (sorted(path.rglob("*.pdf")) if path.is_dir() else [path])]
+        files = [file for path in paths for file in (files_of(path).chosen if path.is_dir() else [path])]
         added = self._ended(self.services.documents.ingest(LOCAL_OWNER, files, password=password))
         self._ended(self.services.index.build(LOCAL_OWNER, self.services.settings))
         return _documents(added)
@@ -134,7 +143,7 @@ class Workspace:
         scope = self.services.documents.document_ids(LOCAL_OWNER, documents)
         self._ended(self.services.index.build(LOCAL_OWNER, chosen))
         found = self.services.index.search(LOCAL_OWNER, question, chosen, document_ids=scope)
-        return Hits(tuple(found), self.services.documents.filenames(LOCAL_OWNER))
+        return Hits(tuple(found), {one.id: one for one in self.services.documents.kept.list(LOCAL_OWNER)})
 
     def ask(
         self,
@@ -236,7 +245,7 @@ class Hits(Sequence[Hit]):
     """Passages that were found, the best first."""
 
     hits: tuple[Hit, ...]
-    filenames: Mapping[str, str] = field(repr=False)
+    documents: Mapping[str, Document] = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.hits)
@@ -248,10 +257,7 @@ class Hits(Sequence[Hit]):
         """Return a row per passage: rank, score, filename, pages, text."""
         import pandas as pd
 
-        rows = [
-            (one.rank, one.score, self.filenames.get(one.passage.document_id, ""), one.passage.pages, one.passage.text)
-            for one in self.hits
-        ]
+        rows = [hit_row(one, self.documents) for one in self.hits]
         return pd.DataFrame(rows, columns=["rank", "score", "filename", "pages", "text"])
 
     def _repr_html_(self) -> str:
@@ -297,10 +303,7 @@ class Reply:
         import pandas as pd
 
         names = self._names()
-        rows = [
-            (one.number, names.get(one.span.document_id, ""), one.span.page, one.quote, one.verified)
-            for one in self.evidence
-        ]
+        rows = [{**place_row(one, names), "number": one.number, "verified": one.verified} for one in self.evidence]
         return pd.DataFrame(rows, columns=["number", "filename", "page", "quote", "verified"])
 
     def pictures(self, *, width: int = WIDTH) -> list[Image]:

@@ -43,7 +43,7 @@ def test_passages_are_a_table(workspace):
     table = hits.to_frame()
     assert list(table["rank"]) == [1, 2, 3] == [hit.rank for hit in hits]
     assert "every 15 minutes" in table["text"][0]
-    assert table["pages"][0] == hits[0].passage.pages
+    assert table["pages"][0] == list(hits[0].passage.pages)
     assert "every 15 minutes" in hits._repr_html_()
 
 

@@ -254,7 +254,7 @@ class LLMRewriter:
         return beside(fallback, written)
 
     def _prompt(self, question: str, earlier: History, stop: StopSignal | None) -> tuple[list[Message], str]:
-        """Return the prompt with as many earlier turns as fit, or why there is none."""
+        """Return the prompt with as many earlier turns as fit, or why none fits."""
         if len(question.split()) > LONGEST_QUESTION:
             return [], f"would have to hold a question of more than {LONGEST_QUESTION} words"
         result_of(self.llm.prepare(stop))  # loads the model, and notices a stop meanwhile

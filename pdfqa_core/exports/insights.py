@@ -79,7 +79,7 @@ def of_item(values: Mapping[str, float | None]) -> str:
     if f1 is None:
         return ""
     if missing is not None:
-        said = "It is recognised that there is no answer" if missing else "An answer is given where there is none"
+        said = "The program sees that there is no answer" if missing else "The program answers, but there is no answer"
     elif em == 1:
         said = "The answer is right to the word"
     elif f1 > 0:

@@ -108,7 +108,7 @@ def tables(text: str) -> list[Table]:
 def read_out(text: str) -> str:
     """Return a text with each paragraph and each row of a table on a line of its own, rows read out.
 
-    Of rows without a header, such as a row that is quoted, the cells are told apart by semicolons.
+    The cells of a row without a header, such as a quoted one, are parted by semicolons.
     """
     found: list[str] = []
     last = 0

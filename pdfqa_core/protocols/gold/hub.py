@@ -37,7 +37,7 @@ def fetched(name: str, split: str, folder: Path) -> Path:
             listed = ", ".join(sorted({PurePosixPath(one).stem for one in files})[:10]) or "no file that can be read"
             raise UsageError(f"{name} has no split called {split!r}.", f"Name one with --split; it has: {listed}.")
         found = [hf_hub_download(name, one, repo_type="dataset", endpoint=endpoint) for one in sorted(chosen)]
-    except (HTTPError, OSError, ValueError) as error:  # of which the hub's own errors are
+    except (HTTPError, OSError, ValueError) as error:  # the hub's own errors among them
         raise UsageError(
             f"{name} is no file here, and the hub did not give it: {_first_line(error)}.",
             "Check the name and the network, or download the data set elsewhere and name its file.",

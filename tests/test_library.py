@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from html import unescape
 from pathlib import Path
 
 import pandas as pd
@@ -108,6 +110,14 @@ def test_a_study_is_made_and_opened_again(workspace):
 def test_a_setting_that_does_not_exist_is_named(tmp_path):
     with pytest.raises(UsageError, match=r"'retreiver' is no setting.*retriever"):
         pdfqa.open(tmp_path, retreiver="bm25")
+
+
+def test_the_page_with_the_notebook_s_results_shows_what_the_notebook_does():
+    cells = json.loads(NOTEBOOK.read_text("utf-8"))["cells"]
+    page = NOTEBOOK.parent.parent / "docs" / "research.html"
+    shown = re.sub(r"\s+", "", unescape(re.sub(r"<[^>]+>", "", page.read_text("utf-8"))))
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    assert [one for one in code if re.sub(r"\s+", "", one) not in shown] == []
 
 
 def test_the_notebook_runs_from_start_to_end(tmp_path, monkeypatch):

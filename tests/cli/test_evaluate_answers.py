@@ -91,8 +91,8 @@ PRINTED = {  # what the source prints for each of its scenarios, with what is sa
     "Partial Answer Match": (0.667, 0, 1, 1, 1, None, "partly right: F1 0.667 gives credit, EM none; all and only"),
     "Citation Precision Issue": (1, 1, 0.667, 1, 0.8, None, "right to the word; something that does not belong"),
     "Citation Recall Issue": (1, 1, 1, 0.5, 0.667, None, "right to the word; a place is missing"),
-    "Perfect Insufficient Context Detection": (1, 1, 1, 1, 1, 1, "recognised that there is no answer; all and only"),
-    "Failed Insufficient Context Detection": (0, 0, 0, 0, 0, 0, "given where there is none; something that does not"),
+    "Perfect Insufficient Context Detection": (1, 1, 1, 1, 1, 1, "sees that there is no answer; all and only"),
+    "Failed Insufficient Context Detection": (0, 0, 0, 0, 0, 0, "there is no answer; something that does not"),
     "Complete Failure": (0, 0, 0, 0, 0, None, "no word with the gold one; something that does not belong there"),
 }  # fmt: skip
 

@@ -16,7 +16,7 @@ from pdfqa_core.shipped import SHIPPED
 if TYPE_CHECKING:
     from pdfqa_core.library import Workspace
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 # How long threads of OpenMP (llama.cpp, torch) spin for each other before they sleep; read when the first of these
 # libraries is loaded. On two cores with another busy process the default (300,000 rounds) writes 2 tokens/s where 500

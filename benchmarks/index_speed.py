@@ -1,12 +1,13 @@
 """What an index costs by its size: seconds to build and to open, disk, memory, milliseconds of a search.
 
-Passages of 100 words are drawn by Zipf's law with a seed, 500 in a document; vectors are drawn too (500 topics,
-perturbed), not encoded. Each index is built in one new process and opened and searched in another (imports are not
-counted), by BM25, and by meaning and both with a graph and exactly. Where more than one size is measured, the exponent
-of a cost is its slope on logarithmic scales: 1 is linear. With --bm25 the same questions go to rank-bm25 and bm25s as
-well, as baselines of BM25. The last line is the ratio of a hybrid search with a graph to an exact one.
+The index in memory beside the one in LanceDB. Passages of 100 words are drawn by Zipf's law with a seed, 500 in a
+document; vectors are drawn too (500 topics, perturbed), not encoded. Each index is built in one new process and opened
+and searched in another (imports are not counted), by BM25, and by meaning and both with a graph and exactly. Where more
+than one size is measured, the exponent of a cost is its slope on logarithmic scales: 1 is linear. With --bm25 the same
+questions go to rank-bm25 and bm25s as well, as baselines of BM25. The last line is the ratio of a hybrid search in
+LanceDB to one in memory.
 
-    python benchmarks/index_speed.py [--quick] [--sizes 100000] [--bm25]
+    python benchmarks/index_speed.py [--quick] [--sizes 100000] [--kinds memory lance] [--bm25]
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ from typing import Any
 import numpy as np
 from common import in_child, options, row
 
-from pdfqa_core.retrieval import BM25, Dense, Hybrid, Index
+from pdfqa_core.retrieval import BM25, Dense, Hybrid, Index, SearchIndex
+from pdfqa_core.retrieval.lance import LanceIndex
+from pdfqa_core.retrieval.lance.library import libraries
 from pdfqa_core.text import content_terms, terms
 from pdfqa_core.types import Passage, Span
 
@@ -71,6 +74,14 @@ def asked(count: int) -> list[str]:
     return [" ".join(draw.choice(text.split(), 10)) for text in texts]
 
 
+def opened(kind: str, documents: int, root: Path) -> SearchIndex:
+    """Build or open an index."""
+    made = {f"doc{number}": partial(document, number) for number in range(documents)}
+    if kind == "lance":
+        return LanceIndex.open_or_build(root, "scale", made, encoder=DrawnVectors())
+    return Index.open_or_build(root, "scale", made, encoder=DrawnVectors(), embeddings=True)
+
+
 def milliseconds(search: Callable[[str], object], questions: Sequence[str]) -> dict[str, float]:
     """Return the median and the 95th percentile of a search, after one that warms up."""
     search(questions[0])
@@ -82,13 +93,14 @@ def milliseconds(search: Callable[[str], object], questions: Sequence[str]) -> d
     return {"median": float(np.median(taken)), "95 %": float(np.percentile(taken, 95))}
 
 
-def measure(phase: str, count: int, root: Path) -> dict[str, float]:
+def measure(kind: str, phase: str, count: int, root: Path) -> dict[str, float]:
     """Return what it costs to build an index, or to open it and search in it."""
     import psutil
 
+    if kind == "lance":
+        libraries()  # seconds of importing it are those of any size
     before, began = psutil.Process().memory_info().rss, time.perf_counter()
-    made = {f"doc{number}": partial(document, number) for number in range(count // PER_DOCUMENT)}
-    index = Index.open_or_build(root, "scale", made, encoder=DrawnVectors(), embeddings=True)
+    index = opened(kind, count // PER_DOCUMENT, root)
     graph = Dense(index, exact_below=1)
     graph.prepare()
     costs = {f"{phase}, s": time.perf_counter() - began}
@@ -130,28 +142,32 @@ def libraries_of_bm25(count: int) -> None:
 def main() -> None:
     parser = options(__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=[100_000], help="passages, whole documents of 500")
+    parser.add_argument("--kinds", nargs="+", choices=("memory", "lance"), default=["memory", "lance"])
     parser.add_argument("--bm25", action="store_true", help="rank-bm25 and bm25s beside it (requirements-dev.txt)")
     parser.add_argument("--phase", help=argparse.SUPPRESS)  # a child of this script
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.phase:
-        print(json.dumps(measure(chosen.phase, chosen.sizes[0], chosen.folder)))
+        print(json.dumps(measure(chosen.kinds[0], chosen.phase, chosen.sizes[0], chosen.folder)))
         return
     sizes = QUICK if chosen.quick else sorted(chosen.sizes)
-    costs: dict[str, list[float]] = {}
-    row("\npassages", *(f"{size:,}" for size in sizes), "exponent")
-    for size in sizes:
-        with tempfile.TemporaryDirectory() as folder:
-            for phase in ("build", "open"):
-                for name, value in in_child(__file__, "--phase", phase, "--sizes", size, "--folder", folder).items():
-                    costs.setdefault(name, []).append(value)
-    for name, values in costs.items():
-        slope = np.polyfit(np.log(sizes), np.log(np.maximum(values, 1e-6)), 1)[0] if sizes[1:] else float("nan")
-        row(name, *(f"{value:.2f}" for value in values), f"{slope:.2f}")
+    hybrid = []
+    for kind in chosen.kinds:
+        costs: dict[str, list[float]] = {}
+        row(f"\n{kind}, passages", *(f"{size:,}" for size in sizes), "exponent")
+        for size in sizes:
+            with tempfile.TemporaryDirectory() as folder:
+                for phase in ("build", "open"):
+                    given = ("--kinds", kind, "--phase", phase, "--sizes", size, "--folder", folder)
+                    for name, value in in_child(__file__, *given).items():
+                        costs.setdefault(name, []).append(value)
+        for name, values in costs.items():
+            slope = np.polyfit(np.log(sizes), np.log(np.maximum(values, 1e-6)), 1)[0] if sizes[1:] else float("nan")
+            row(name, *(f"{value:.2f}" for value in values), f"{slope:.2f}")
+        hybrid.append(costs["hybrid, graph, median, ms"][-1])
     if chosen.bm25:
         libraries_of_bm25(sizes[-1])
-    graph, exact = (costs[f"hybrid, {how}, median, ms"][-1] for how in ("graph", "exact"))
-    print(f"a hybrid search, graph / exact: {graph / exact:.2f}")
+    print(f"a hybrid search, {chosen.kinds[-1]} / {chosen.kinds[0]}: {hybrid[-1] / hybrid[0]:.1f}")
 
 
 if __name__ == "__main__":

@@ -197,6 +197,10 @@ class RetrievalSettings(SettingsGroup):
         ),
         ge=1,
     )  # fmt: skip
+    index: Literal["memory", "lance", "auto"] = Field(
+        "memory", description="Where passages are searched: in memory, or on disk by LanceDB (requirements-lance.txt); "
+        "auto: on disk from 500,000 passages on, where LanceDB is installed.",
+    )  # fmt: skip
     late_model: str = setting(
         "", "Path or hub name of a ColBERT; empty: the bundled encoder, untrained.",
         Looks(
@@ -393,7 +397,7 @@ class ServerSettings(SettingsGroup):
 RECIPE: Mapping[str, tuple[str, ...]] = {
     "extraction": ("extractor", "tables", "visual_pages"),
     "chunking": tuple(ChunkingSettings.model_fields),
-    "retrieval": tuple(RetrievalSettings.model_fields),
+    "retrieval": tuple(name for name in RetrievalSettings.model_fields if name != "index"),
     "llm": ("max_tokens", "temperature", "seed", "top_k", "top_p", "min_p", "repeat_penalty"),
     "reading": tuple(ReadingSettings.model_fields),
     "conversation": tuple(ConversationSettings.model_fields),
@@ -439,7 +443,6 @@ class Settings(SettingsGroup):
 # Settings of earlier versions. They stand in stored runs and in people's files, and are passed over.
 RETIRED: Mapping[str, frozenset[str]] = {
     "llm": frozenset({"adapter"}), "conversation": frozenset({"new_topic"}), "server": frozenset({"index_address"}),
-    "retrieval": frozenset({"index"}),
     "reading": frozenset({"kinds", "second_search", "unsupported", "question_type"}),
 }  # fmt: skip
 

@@ -50,7 +50,7 @@ def text_of(name: str) -> str:
 
 HEAVY = (
     "torch", "sentence_transformers", "transformers", "llama_cpp", "onnxruntime", "rapidocr", "rapid_layout", "cv2",
-    "sklearn", "scipy", "hnswlib", "ray",
+    "sklearn", "scipy", "hnswlib", "lancedb", "lance", "ray",
 )  # fmt: skip
 
 
@@ -75,7 +75,7 @@ def test_importing_loads_no_more_than_it_needs(imported, absent):
 # ------------------------------------------------------------ locks
 
 LOCKS = ["requirements.lock", "requirements-dev.lock", "requirements-build.lock", "requirements-cpu.lock"]
-DEV = ["requirements-dev.txt", "requirements-cluster.txt"]
+DEV = ["requirements-dev.txt", "requirements-lance.txt", "requirements-cluster.txt"]
 # What torch brings on Linux, unless it is PyTorch's build without CUDA.
 CUDA = re.compile(r"cuda-.*|nvidia-.*|triton")
 PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", re.MULTILINE)

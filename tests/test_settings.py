@@ -86,7 +86,7 @@ OTHER = {  # another valid value for every setting
         "language": "german", "stemming": True, "stop_words": False,
         "spelling": False, "embedding_model": "x", "embedding_precision": "exact", "candidates": 7,
         "clamp": False, "rrf_k": 7, "weight": 0.7,
-        "exact_below": 7, "late_model": "x", "first_stage": "bm25", "reranker": "x",
+        "exact_below": 7, "index": "lance", "late_model": "x", "first_stage": "bm25", "reranker": "x",
         "rerank_candidates": 7, "per_page": 7, "merge_overlaps": False,
     },
     "llm": {
@@ -240,7 +240,7 @@ def test_model_files_lie_where_every_workspace_of_the_user_finds_them(monkeypatc
 
 def test_settings_of_earlier_versions_are_passed_over_in_files_and_stored_runs():
     told = {"llm": {"adapter": False, "max_tokens": 77}, "conversation": {"new_topic": 0.7, "turns": 7}}
-    told |= {"server": {"index_address": "s3://bucket"}, "retrieval": {"index": "lance"}}
+    told["server"] = {"index_address": "s3://bucket"}
     assert load(told) == load({"llm": {"max_tokens": 77}, "conversation": {"turns": 7}})
     with pytest.raises(UsageError, match=r"llm\.adaptor"):
         load({"llm": {"adaptor": False}})

@@ -22,7 +22,8 @@ from pdfqa_core.retrieval.encoder import AUTO, Encoder, TextEncoder
 from pdfqa_core.retrieval.postprocessing import Postprocessed
 from pdfqa_core.retrieval.hybrid import ReciprocalRankFusion
 from pdfqa_core.retrieval.hybrid import Hybrid
-from pdfqa_core.retrieval.index import Index, IndexStats, fingerprint, index_text
+from pdfqa_core.retrieval.index import Index, fingerprint, index_text
+from pdfqa_core.retrieval.interface import IndexStats, SearchIndex
 from pdfqa_core.retrieval.late_interaction import LateInteraction
 from pdfqa_core.retrieval.model_folder import bundled_model_path
 from pdfqa_core.retrieval.build import forget, forget_stems, stems
@@ -33,7 +34,7 @@ from pdfqa_core.retrieval.late_interaction import LateEncoder, TokenEncoder
 __all__ = [
     "AUTO", "AUTO_LANGUAGE", "BM25", "CrossEncoderScorer", "Dense", "Embedding", "EmbeddingCache", "Encoder",
     "Hybrid", "Index", "IndexRetriever", "IndexStats", "LateEncoder", "LateInteraction", "PageRange", "PairScorer",
-    "Postprocessed", "ReciprocalRankFusion", "Reranked", "Searcher", "Spelling", "TextEncoder",
+    "Postprocessed", "ReciprocalRankFusion", "Reranked", "SearchIndex", "Searcher", "Spelling", "TextEncoder",
     "TokenEncoder", "adds_words", "bundled_model_path", "confidence", "file_stem", "fingerprint", "forget",
     "forget_stems", "in_both_spellings", "index_text", "make_retriever", "needs_embeddings", "page_range", "prepared",
     "retrievers", "stems", "text_key",

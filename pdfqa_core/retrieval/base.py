@@ -11,7 +11,7 @@ from pdfqa_core.errors import UsageError
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.registry import Registry
 from pdfqa_core.retrieval.encoder import OnProgress
-from pdfqa_core.retrieval.index import Index
+from pdfqa_core.retrieval.interface import SearchIndex
 from pdfqa_core.retrieval.postings import Ints
 from pdfqa_core.text import terms
 from pdfqa_core.types import Hit, Query
@@ -59,7 +59,7 @@ class IndexRetriever(ABC):
     name: ClassVar[str]
     needs_embeddings: ClassVar[bool] = False
 
-    index: Index
+    index: SearchIndex
 
     def __post_init__(self) -> None:
         if self.needs_embeddings and not self.index.has_embeddings:
@@ -97,9 +97,10 @@ class IndexRetriever(ABC):
         if len(rows) == 0 or not terms(query.text):
             return []
         found = self._find(query, k, rows)
+        passages = self.index.at([one.row for one in found])
         return [
-            Hit(self.index.passages[one.row], one.score, rank, self.name, one.parts)
-            for rank, one in enumerate(found, start=1)
+            Hit(passage, one.score, rank, self.name, one.parts)
+            for rank, (one, passage) in enumerate(zip(found, passages, strict=True), start=1)
         ]
 
     @abstractmethod

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,7 +12,7 @@ from pdfqa_core.retrieval.base import IndexRetriever, Searcher, retrievers
 from pdfqa_core.retrieval.embedding_cache import PREFIX, file_stem, forget_embeddings
 from pdfqa_core.retrieval.graph import forget_graph
 from pdfqa_core.retrieval.hybrid import BothLists
-from pdfqa_core.retrieval.index import Index
+from pdfqa_core.retrieval.interface import SearchIndex
 from pdfqa_core.retrieval.late_interaction import TokenEncoder, forget_tokens
 from pdfqa_core.retrieval.postprocessing import Postprocessed
 from pdfqa_core.retrieval.rerank import PairScorer, Reranked
@@ -23,7 +22,6 @@ from pdfqa_core.retrieval.store import MANIFEST, IndexFolder
 # Removing what indexes hold of a document.
 
 _STEM = re.compile(r"[0-9a-f]{32}")
-TABLES = "lance"  # what versions up to 0.3 could search on disk; nothing reads it any more
 
 
 def forget(root: Path, document_id: str) -> None:
@@ -51,8 +49,6 @@ def _forget(root: Path, stem: str) -> None:
     if not root.is_dir():
         return
     forget_embeddings(root, stem)
-    if (root / TABLES).is_dir():
-        shutil.rmtree(root / TABLES)
     for path in root.iterdir():
         if path.is_dir() and not path.name.startswith(PREFIX):
             folder = IndexFolder(path)
@@ -107,7 +103,7 @@ def _first(name: str, parameters: Mapping[str, Any]) -> str:
     return str(chosen)
 
 
-def make_retriever(index: Index, parameters: Mapping[str, Any], models: RetrievalModels) -> Searcher:
+def make_retriever(index: SearchIndex, parameters: Mapping[str, Any], models: RetrievalModels) -> Searcher:
     """Return the retriever that the parameters describe.
 
     `retriever` names it; its own parameters go by the names of its fields. A field `token_encoder` is made of
@@ -124,8 +120,10 @@ def make_retriever(index: Index, parameters: Mapping[str, Any], models: Retrieva
     return found
 
 
-def _plain(index: Index, name: str, parameters: Mapping[str, Any], models: RetrievalModels) -> IndexRetriever:
-    own = retrievers.accepted(name, parameters)
+def _plain(index: SearchIndex, name: str, parameters: Mapping[str, Any], models: RetrievalModels) -> IndexRetriever:
+    own = retrievers.accepted(name, {key: value for key, value in parameters.items() if key != "index"})
+    if TOKEN_ENCODER in retrievers.parameters(name) and not index.resident:
+        raise UsageError(f"{name} does not search an index in LanceDB.", "Choose another retriever, or index memory.")
     if TOKEN_ENCODER in retrievers.parameters(name):
         own[TOKEN_ENCODER] = models.token_encoder(parameters.get("late_model", ""))
     if first := _first(name, parameters):

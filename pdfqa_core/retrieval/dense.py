@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -11,15 +12,16 @@ import numpy as np
 from pdfqa_core.errors import ModelError
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.retrieval.base import IndexRetriever, ScoredRow, retrievers
-from pdfqa_core.retrieval.encoder import OnProgress, Vectors
+from pdfqa_core.retrieval.encoder import OnProgress, TextEncoder, Vectors
 from pdfqa_core.retrieval.graph import Graph
-from pdfqa_core.retrieval.index import RECALL, Index
-from pdfqa_core.retrieval.postings import Ints, top
+from pdfqa_core.retrieval.interface import SemanticSearch, Shared
+from pdfqa_core.retrieval.postings import Ints, Mask, top
 from pdfqa_core.types import Query
 
 # ----------------------------------------------------------------------------------------------------
 # Cosines in memory, of all passages or, in large indexes, through an HNSW graph.
 
+RECALL = "recall"  # the key under which `shared` holds the recall of approximate search
 # What passages count whose meaning has not been read yet: about what an ordinary hit has. Words alone order them then.
 UNKNOWN = 0.35
 
@@ -28,55 +30,41 @@ UNKNOWN = 0.35
 class Semantic:
     """Cosines of the passages of an index with embeddings; below `exact_below` passages all are compared."""
 
-    index: Index
+    embeddings: Vectors
+    encoder: TextEncoder
     exact_below: int
-
-    @cached_property
-    def _embeddings(self) -> Vectors:
-        assert self.index.embeddings is not None
-        return self.index.embeddings
+    waiting: Mask | None
+    folder: Path | None
+    shared: Shared
 
     @property
-    def _approximate(self) -> bool:
+    def approximate(self) -> bool:
         """Whether the index is so large that a graph is searched."""
-        return self.index.waiting is None and len(self._embeddings) >= self.exact_below
+        return self.waiting is None and len(self.embeddings) >= self.exact_below
 
     def _graph(self, on_progress: OnProgress | None = None, stop: StopSignal | None = None) -> Graph:
         def make() -> Graph:
-            return Graph.open_or_build(self.index.folder, self._embeddings, on_progress=on_progress, stop=stop)
+            return Graph.open_or_build(self.folder, self.embeddings, on_progress=on_progress, stop=stop)
 
-        graph = self.index.shared("graph", make)
-        self.index.shared(RECALL, lambda: graph.recall)
+        graph: Graph = self.shared("graph", make)
+        self.shared(RECALL, lambda: graph.recall)
         return graph
 
     def prepare(self, on_progress: OnProgress | None, stop: StopSignal | None) -> None:
         """Build the graph where one is used."""
-        if self._approximate:
+        if self.approximate:
             self._graph(on_progress, stop)
 
     def vector(self, query: Query) -> Vectors:
         """Return the query's vector, of length 1. Raises ModelError if the index is of another dimension."""
-        encoder, texts = self.index.encoder, query.dense or ((query.text, 1.0),)
-        assert encoder is not None
-        vectors = encoder.encode([text for text, _ in texts], question=True)
-        vector: Vectors = vectors[0]
-        if len(texts) > 1:
-            vector = np.asarray([weight for _, weight in texts], np.float32) @ vectors
-            vector = vector / max(float(np.linalg.norm(vector)), 1e-12)
-        if len(self._embeddings) and len(vector) != self._embeddings.shape[1]:
-            raise ModelError(
-                f"The embedding model {encoder.name} makes vectors of {len(vector)} numbers, but those of the "
-                f"index have {self._embeddings.shape[1]}: the model was exchanged after the index was built.",
-                "Restart the program; the index is built again.",
-            )
-        return vector
+        return query_vector(self.encoder, query, self.embeddings.shape[1] if len(self.embeddings) else 0)
 
     def cosines(self, vector: Vectors, rows: Ints) -> Vectors:
         """Return the cosines of the passages `rows`; `UNKNOWN` for those whose vectors have not been made yet."""
-        every, waiting = len(rows) == len(self._embeddings), self.index.waiting
-        found = np.asarray((self._embeddings if every else self._embeddings[rows]) @ vector)
-        if waiting is not None:
-            found = np.where(waiting if every else waiting[rows], np.float32(UNKNOWN), found)
+        every = len(rows) == len(self.embeddings)
+        found = np.asarray((self.embeddings if every else self.embeddings[rows]) @ vector)
+        if self.waiting is not None:
+            found = np.where(self.waiting if every else self.waiting[rows], np.float32(UNKNOWN), found)
         return found
 
     def nearest(self, vector: Vectors, k: int, rows: Ints) -> tuple[Ints, Vectors]:
@@ -84,13 +72,30 @@ class Semantic:
 
         Exact unless the index is large and searched as a whole.
         """
-        if self.index.waiting is not None:
-            rows = rows[~self.index.waiting[rows]]
-        elif self._approximate and len(rows) == len(self._embeddings):
+        if self.waiting is not None:
+            rows = rows[~self.waiting[rows]]
+        elif self.approximate and len(rows) == len(self.embeddings):
             rows = np.sort(self._graph().candidates(vector, k))
         cosines = self.cosines(vector, rows)
         best = top(cosines, k)
         return rows[best], cosines[best]
+
+
+def query_vector(encoder: TextEncoder, query: Query, dimension: int) -> Vectors:
+    """Return the query's vector, of length 1. Raises ModelError if it has not `dimension` (0: any) numbers."""
+    texts = query.dense or ((query.text, 1.0),)
+    vectors = encoder.encode([text for text, _ in texts], question=True)
+    vector: Vectors = vectors[0]
+    if len(texts) > 1:
+        vector = np.asarray([weight for _, weight in texts], np.float32) @ vectors
+        vector = vector / max(float(np.linalg.norm(vector)), 1e-12)
+    if dimension and len(vector) != dimension:
+        raise ModelError(
+            f"The embedding model {encoder.name} makes vectors of {len(vector)} numbers, but those of the "
+            f"index have {dimension}: the model was exchanged after the index was built.",
+            "Restart the program; the index is built again.",
+        )
+    return vector
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -106,8 +111,8 @@ class SemanticRetriever(IndexRetriever):
     exact_below: int = 50_000
 
     @cached_property
-    def _semantic(self) -> Semantic:
-        return Semantic(self.index, self.exact_below)
+    def _semantic(self) -> SemanticSearch:
+        return self.index.semantic(self.exact_below)
 
     def prepare(self, *, on_progress: OnProgress | None = None, stop: StopSignal | None = None) -> None:
         """Build what approximate search in a large index needs. Raises ModelError, StoppedError."""

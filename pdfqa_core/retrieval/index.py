@@ -13,28 +13,118 @@ import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
 from pdfqa_core.errors import StoppedError, UsageError
 from pdfqa_core.interfaces import StopSignal
+from pdfqa_core.retrieval.analysis import Analysis
+from pdfqa_core.retrieval.dense import RECALL, Semantic
 from pdfqa_core.retrieval.embedding_cache import Embedding, EmbeddingCache, Once, text_key
 from pdfqa_core.retrieval.encoder import OnProgress, TextEncoder, Vectors
-from pdfqa_core.retrieval.postings import Ints, Mask, Postings, TermCounts
+from pdfqa_core.retrieval.interface import IndexStats, Shared, WordRules
+from pdfqa_core.retrieval.postings import Floats, Ints, Mask, Postings, TermCounts, Weighted, top
 from pdfqa_core.retrieval.store import IndexFolder, IndexSegment, Manifest
 from pdfqa_core.streaming import is_set
 from pdfqa_core.text import terms, words
-from pdfqa_core.types import Passage, Progress
+from pdfqa_core.types import Passage, Progress, Query
 from pdfqa_core.whole_files import cannot_write
+
+# ----------------------------------------------------------------------------------------------------
+# BM25 in memory: the scores of all passages from their postings.
+
+
+@dataclass(frozen=True, eq=False)
+class Lexical:
+    """BM25 scores of a whole index for given `k1` (term saturation), `b` (length normalisation), `analysis` and `idf`.
+
+    What all questions share is kept with the index by `shared`. Raises UsageError if k1 is negative or b outside 0..1.
+    """
+
+    postings: Postings
+    passages: Sequence[Passage]
+    analysis: Analysis
+    k1: float
+    b: float
+    idf: str
+    shared: Shared
+
+    def __post_init__(self) -> None:
+        if self.k1 < 0 or not 0 <= self.b <= 1:
+            raise UsageError(f"BM25 with k1={self.k1} and b={self.b} is not defined.", "Use k1 >= 0 and 0 <= b <= 1.")
+
+    @property
+    def _postings(self) -> Postings:
+        if not self.analysis.key:
+            return self.postings
+        stemmed: Postings = self.shared(("stems", self.analysis.key), self._stemmed)
+        return stemmed
+
+    def _stemmed(self) -> Postings:
+        postings, only = self.postings, self.analysis.only
+        if only is not None:
+            return postings.joined(only.stems(tuple(postings.vocabulary)))
+        languages = list(self.analysis.analysers)
+        numbers = {language: number for number, language in enumerate(languages)}
+        groups = np.asarray([numbers[passage.language] for passage in self.passages], dtype=np.int64)
+        return postings.joined_by_group(groups, [partial(self.analysis.names, one) for one in languages])
+
+    @cached_property
+    def _weighted(self) -> Weighted:
+        def weigh() -> Weighted:
+            postings = self._postings
+            return Weighted(postings, postings.weights(self.k1, self.b, self.idf))
+
+        weighted: Weighted = self.shared(("bm25", self.analysis.key, self.k1, self.b, self.idf), weigh)
+        return weighted
+
+    def prepare(self) -> None:
+        """Compute what all questions share."""
+        _ = self._weighted
+
+    def asked(self, query: Query) -> AllScores:
+        """Return each passage's score and whether it holds any term of the question.
+
+        Stop words are not searched for, unless the question has nothing else.
+        """
+        return AllScores(*self._weighted.scores(self.analysis.query_terms(query)))
+
+
+@dataclass(frozen=True, eq=False)
+class AllScores:
+    """The scores of all passages, and which of them hold a term of the question."""
+
+    scores: Floats
+    matched: Mask
+
+    def best(self, k: int, rows: Ints) -> Ints:
+        """Return the k best of the passages `rows` that hold a term of the question."""
+        return best_matching(self.scores, self.matched, k, rows)
+
+    def of(self, rows: Ints) -> tuple[Floats, Mask]:
+        """Return the scores of the passages `rows`, and whether they hold any term of the question."""
+        return self.scores[rows], self.matched[rows]
+
+
+def best_matching(scores: Floats, matched: Mask, k: int, rows: Ints) -> Ints:
+    """Return the k best of the passages `rows` that hold a term of the question."""
+    if len(rows) < len(scores):
+        return top(scores, k, rows[matched[rows]])
+    best = top(scores, k)
+    # Scores of the others are 0: where none of these is among the best, none was in the way of a better one.
+    return best if matched[best].all() else top(scores, k, np.flatnonzero(matched))
+
+
+# ----------------------------------------------------------------------------------------------------
+# An index of passages: loaded from disk if it is complete there, else built.
 
 T = TypeVar("T")
 PassageProvider = Callable[[], Sequence[Passage]]
 
 WRITE_SECONDS = 1.0
-RECALL = "recall"  # the key under which `shared` holds the recall of approximate search
 
 _locks: dict[Path, threading.Lock] = {}
 _locks_lock = threading.Lock()
@@ -48,27 +138,6 @@ def index_text(passage: Passage) -> str:
 def fingerprint(recipe: str, model_hash: str = "") -> str:
     """Return the 16 hex digits that name the folder of an index made by `recipe` with this model ("": none)."""
     return hashlib.sha256(f"{recipe}|{model_hash}".encode()).hexdigest()[:16]
-
-
-@dataclass(frozen=True, slots=True)
-class IndexStats:
-    """What an index holds. Lengths are words of the passages' texts, without headings.
-
-    `recall` is the share of the 10 nearest passages that the graph of a large index finds, exact search being 1; None
-    where every search compares all passages, and where it was not measured.
-    """
-
-    documents: int
-    passages: int
-    vocabulary: int
-    shortest: int
-    percentile_5: float
-    median: float
-    percentile_95: float
-    longest: int
-    bytes: int
-    build_seconds: float
-    recall: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,6 +224,8 @@ class Index:
         joined = _joined(segments, encoder, None if build.notes else path, tuple(build.notes))
         return replace(joined, waiting=build.waiting) if build.waiting is not None else joined
 
+    resident: ClassVar[bool] = True
+
     @property
     def has_embeddings(self) -> bool:
         """Whether passages have vectors."""
@@ -164,6 +235,21 @@ class Index:
     def passages_by_term(self) -> Mapping[str, int]:
         """In how many passages each term stands."""
         return dict(zip(self.postings.vocabulary, np.diff(self.postings.starts).tolist(), strict=True))
+
+    def at(self, rows: Sequence[int]) -> list[Passage]:
+        """Return the passages of these rows."""
+        return [self.passages[row] for row in rows]
+
+    def lexical(self, rules: WordRules) -> Lexical:
+        """Return BM25 by these rules. Raises UsageError."""
+        analysis = rules.analysis(self.languages)
+        return Lexical(self.postings, self.passages, analysis, rules.k1, rules.b, rules.idf, self.shared)
+
+    def semantic(self, exact_below: int) -> Semantic:
+        """Return search by meaning, exact in fewer than `exact_below` passages."""
+        assert self.embeddings is not None
+        assert self.encoder is not None
+        return Semantic(self.embeddings, self.encoder, exact_below, self.waiting, self.folder, self.shared)
 
     @cached_property
     def document_ids(self) -> tuple[str, ...]:

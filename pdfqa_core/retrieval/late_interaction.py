@@ -19,7 +19,8 @@ from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.retrieval.base import IndexRetriever, ScoredRow, check_candidates, retrievers
 from pdfqa_core.retrieval.embedding_cache import file_stem
 from pdfqa_core.retrieval.encoder import BatchEncoder, NamedModel, OnProgress, Vectors
-from pdfqa_core.retrieval.index import Index, index_text
+from pdfqa_core.retrieval.index import index_text
+from pdfqa_core.retrieval.interface import SearchIndex
 from pdfqa_core.retrieval.model_folder import LOADING
 from pdfqa_core.retrieval.postings import Floats, Ints, top
 from pdfqa_core.types import Progress, Query
@@ -198,7 +199,7 @@ class TokenStore:
     @classmethod
     def open_or_build(
         cls,
-        index: Index,
+        index: SearchIndex,
         encoder: TokenEncoder,
         *,
         on_progress: OnProgress | None = None,
@@ -280,7 +281,7 @@ class _Comparison:
         return np.asarray(best @ self._scales, dtype=np.float64)
 
 
-def _plan(index: Index) -> Iterator[tuple[str, Ints]]:
+def _plan(index: SearchIndex) -> Iterator[tuple[str, Ints]]:
     """Yield a name and the rows of each part."""
     for document_id in index.document_ids:
         rows = index.rows(frozenset((document_id,)))

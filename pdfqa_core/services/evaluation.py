@@ -94,7 +94,7 @@ from pdfqa_core.protocols.retrieval import (
     resolve,
     run_system,
 )
-from pdfqa_core.retrieval import Index, prepared
+from pdfqa_core.retrieval import SearchIndex, prepared
 from pdfqa_core.services.answers import AnswerService
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.finding import MissedPassages
@@ -315,7 +315,7 @@ class EvaluationService:
         with self._tasks.start(task) as stop:
             scored, notes = [], list[str]()
             found: dict[tuple[str, str], Ranking] = {}
-            corpora: dict[str, Index] = {}
+            corpora: dict[str, SearchIndex] = {}
             searching: dict[str, Settings] = {}
             for name, settings in systems.items():
                 began = time.perf_counter()
@@ -373,7 +373,7 @@ class EvaluationService:
 
     def _searched(
         self,
-        index: Index,
+        index: SearchIndex,
         name: str,
         settings: Settings,
         gold: Sequence[GoldItem],
@@ -698,7 +698,7 @@ class EvaluationService:
         by_model: dict[str, list[RunSystem]] = {}
         for system in run.plan.systems:
             by_model.setdefault(encode(engine_settings(load_settings(system).llm)), []).append(system)
-        corpora: dict[str, Index] = {}
+        corpora: dict[str, SearchIndex] = {}
         pace = Pace(
             run.total - len(known), self._seconds_per_answer(owner, asking=any(one.model for one in run.plan.systems))
         )
@@ -732,7 +732,7 @@ class EvaluationService:
         system: RunSystem,
         file: CaseFile,
         known: Mapping[tuple[str, str], Prediction],
-        corpora: dict[str, Index],
+        corpora: dict[str, SearchIndex],
         pace: Pace,
         remembering: Remembering,
         stop: StopSignal,
@@ -996,9 +996,9 @@ def _means(
     return tuple(found)
 
 
-def _passages_on(index: Index, document_id: str, page: int) -> Sequence[Passage]:
+def _passages_on(index: SearchIndex, document_id: str, page: int) -> Sequence[Passage]:
     """Return the passages of an index that are on a page of a document, in order."""
-    near = [index.passages[row] for row in index.rows(frozenset([document_id]), (page, page))]
+    near = index.at(index.rows(frozenset([document_id]), (page, page)).tolist())
     return [one for one in near if page in one.pages]
 
 

@@ -22,7 +22,7 @@ from pdfqa_core.reading.outcomes import NOT_ANSWERED
 from pdfqa_core.reading.prompts import INSUFFICIENT_CONTEXT
 from pdfqa_core.reading.summary import ABSTRACT
 from pdfqa_core.reading.tables import TableRows
-from pdfqa_core.retrieval import Index
+from pdfqa_core.retrieval import SearchIndex
 from pdfqa_core.retrieval.postprocessing import completed
 from pdfqa_core.settings import Settings
 from pdfqa_core.storage import ConversationSummary, Reading, Store, TurnText
@@ -153,7 +153,7 @@ class Hits:
         self,
         documents: DocumentService,
         indexes: IndexService,
-        index: Index,
+        index: SearchIndex,
         owner: str,
         settings: Settings,
         document_ids: Sequence[str],
@@ -208,7 +208,7 @@ class Hits:
     def _search(self, query: Query, k: int, document_ids: Sequence[str]) -> list[Hit]:
         found = self._indexes.search_in(self._index, query, self._settings, document_ids, k)
         hits = completed(found, self._page_text)
-        if not hits:
+        if not hits or not self._index.resident:  # going through all passages would read them all
             return hits
         rows = self._index.shared("table rows", lambda: TableRows(self._index.passages))
         row = rows.asked_for(query.text, document_ids)

@@ -17,7 +17,7 @@ from pathlib import Path
 from pdfqa_core import languages
 from pdfqa_core.background import in_background
 from pdfqa_core.chunking import Chunking, with_headings
-from pdfqa_core.errors import ModelError, PdfQAError, UsageError
+from pdfqa_core.errors import ModelError, PdfQAError, StorageError, UsageError
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.models import Encoders, PassageEncoder
 from pdfqa_core.retrieval import (
@@ -29,6 +29,7 @@ from pdfqa_core.retrieval import (
     IndexStats,
     PageRange,
     Searcher,
+    SearchIndex,
     Spelling,
     adds_words,
     file_stem,
@@ -42,6 +43,7 @@ from pdfqa_core.retrieval import (
     stems,
     text_key,
 )
+from pdfqa_core.retrieval.lance import LanceIndex, forget_document, installed
 from pdfqa_core.services import recipes
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.finding import FindService
@@ -86,7 +88,8 @@ class IndexFiles:
         root = self.root(owner)
         try:
             forget(root, document_id)
-        except OSError as error:
+            forget_document(root, document_id)
+        except (OSError, ModelError, StorageError) as error:
             _log.warning("passages of a removed document stay in %s: %s", root, error)
             with self._lock:
                 self._told.add(owner)
@@ -138,6 +141,9 @@ BY_WORDS = (
     "The meaning of {:,} of {:,} passages has not been read yet: these were found by their words alone. Ask again when "
     "the documents are ready."
 )
+AUTO, LANCE = "auto", "lance"
+MOST_IN_MEMORY = 500_000  # passages; from there on `auto` searches on disk
+PASSAGES_PER_PAGE = 4  # about as many as windows of 120 words make of a page of 400
 OPEN_INDEXES = 8  # of each owner
 CACHED_DOCUMENTS = 500  # documents whose passages are kept in memory
 
@@ -159,7 +165,7 @@ class IndexService:
         self._encoders = encoders
         self._tasks = tasks
         self._lock = threading.Lock()
-        self._open: dict[str, OrderedDict[str, Index]] = {}  # by owner, the one used last at the end
+        self._open: dict[str, OrderedDict[str, SearchIndex]] = {}  # by owner, the one used last at the end
         self._passages: OrderedDict[tuple[str, str], tuple[Passage, ...]] = OrderedDict()
         self._counts: dict[tuple[str, str], int] = {}
         self._encoded: set[tuple[str, tuple[str, str], str]] = set()  # owner, passages, model: all vectors are there
@@ -224,9 +230,10 @@ class IndexService:
         model = [chosen.embedding_model, chosen.embedding_precision] if self.needs_embeddings(settings) else "none"
         recipe = recipes.fingerprint(settings, self._documents.wanted_reading(settings))
         more = prepared(settings.retrieval.model_dump())
-        return hashlib.sha256(json.dumps([recipe, model, more, documents]).encode()).hexdigest()
+        kind = [LANCE] if self.on_disk(owner, settings) else []
+        return hashlib.sha256(json.dumps([recipe, model, more, documents, *kind]).encode()).hexdigest()
 
-    def _opened_index(self, owner: str, settings: Settings) -> Index | None:
+    def _opened_index(self, owner: str, settings: Settings) -> SearchIndex | None:
         key = self._key(owner, settings)
         with self._lock:
             mine = self._open.get(owner, OrderedDict())
@@ -238,6 +245,14 @@ class IndexService:
     def needs_embeddings(settings: Settings) -> bool:
         """Whether the recipe compares meanings by an encoder."""
         return needs_embeddings(settings.retrieval.model_dump())
+
+    def on_disk(self, owner: str, settings: Settings) -> bool:
+        """Whether passages are searched on disk by LanceDB: where the settings say so, or there are too many."""
+        chosen = settings.retrieval.index
+        if chosen != AUTO:
+            return chosen == LANCE
+        pages = sum(document.page_count for document, _ in self._documents.readable(owner, settings))
+        return pages * PASSAGES_PER_PAGE >= MOST_IN_MEMORY and installed()
 
     def ready(self, owner: str, settings: Settings) -> bool:
         """Whether the index of these settings and the owner's documents is open, and every document read for it."""
@@ -260,7 +275,7 @@ class IndexService:
         with self._tasks.start(task) as stop:
             yield from self.opened(owner, settings, stop)
 
-    def opened(self, owner: str, settings: Settings, stop: StopSignal) -> Generator[Progress, None, Index]:
+    def opened(self, owner: str, settings: Settings, stop: StopSignal) -> Generator[Progress, None, SearchIndex]:
         """Yield the progress of `build` and return the index."""
         yield from self._documents.read_missing(owner, settings, stop)
         found = self._opened_index(owner, settings)
@@ -275,12 +290,14 @@ class IndexService:
                 mine.popitem(last=False)
         return index
 
-    def take(self, owner: str, settings: Settings, index: Index) -> None:
+    def take(self, owner: str, settings: Settings, index: SearchIndex) -> None:
         """Search an index of the owner's documents that was made elsewhere."""
         with self._lock:
             self._open.setdefault(owner, OrderedDict())[self._key(owner, settings)] = index
 
-    def _build(self, owner: str, settings: Settings, report: Callable[[Progress], None], stop: StopSignal) -> Index:
+    def _build(
+        self, owner: str, settings: Settings, report: Callable[[Progress], None], stop: StopSignal
+    ) -> SearchIndex:
         index = self._opened_as_is(owner, settings, self._timed(report), stop)
         if index.passages:
             self.retriever(index, settings).prepare(on_progress=report, stop=stop)
@@ -294,19 +311,32 @@ class IndexService:
         stop: StopSignal,
         *,
         so_far: bool = False,
-    ) -> Index:
+    ) -> SearchIndex:
         documents = self._documents.readable(owner, settings)
         embeddings = self.needs_embeddings(settings)
         providers: dict[str, Callable[[], Sequence[Passage]]] = {
             document.id: partial(self._passages_of, document, reading, settings) for document, reading in documents
         }
+        encoder = self.encoder(settings) if embeddings else None
+        root, sources = self.files.root(owner), {d.id: _source(d, reading) for d, reading in documents}
+        recipe = recipes.fingerprint(settings, self._documents.wanted_reading(settings))
+        if self.on_disk(owner, settings):
+            return LanceIndex.open_or_build(
+                root,
+                recipe,
+                providers,
+                encoder=encoder,
+                sources=sources,
+                on_progress=report,
+                stop=stop,
+            )
         return Index.open_or_build(
-            self.files.root(owner),
-            recipes.fingerprint(settings, self._documents.wanted_reading(settings)),
+            root,
+            recipe,
             providers,
-            encoder=self.encoder(settings) if embeddings else None,
+            encoder=encoder,
             embeddings=embeddings,
-            sources={d.id: _source(d, reading) for d, reading in documents},
+            sources=sources,
             so_far=so_far,
             on_progress=report,
             stop=stop,
@@ -363,12 +393,14 @@ class IndexService:
 
     def opened_in_time(
         self, owner: str, settings: Settings, stop: StopSignal
-    ) -> Generator[Progress, None, tuple[Index, str]]:
+    ) -> Generator[Progress, None, tuple[SearchIndex, str]]:
         """Yield progress and return the index for a question, with a note where it is not whole yet.
 
-        Where encoding the rest would take more than `PATIENCE`, passages without vectors are found by words alone.
+        Where encoding the rest would take more than `PATIENCE`, passages without vectors are found by words alone; an
+        index on disk is always finished first.
         """
-        if not adds_words(settings.retrieval.model_dump()) or self.ready(owner, settings):
+        whole = self.on_disk(owner, settings) or not adds_words(settings.retrieval.model_dump())
+        if whole or self.ready(owner, settings):
             return (yield from self.opened(owner, settings, stop)), ""
         yield from self._documents.read_missing(owner, settings, stop)
         waiting = self.waiting(owner, settings)
@@ -433,12 +465,12 @@ class IndexService:
             raise PdfQAError("The index of this recipe is not built yet.", "Build it first.")
         return self.search_in(index, question, settings, document_ids, k or settings.retrieval.k, pages)
 
-    def retriever(self, index: Index, settings: Settings) -> Searcher:
+    def retriever(self, index: SearchIndex, settings: Settings) -> Searcher:
         """Return the retriever of the settings over an index."""
         return make_retriever(index, settings.retrieval.model_dump(), self._encoders)
 
     @staticmethod
-    def language(index: Index, question: str, settings: Settings, document_ids: Sequence[str] = ()) -> str:
+    def language(index: SearchIndex, question: str, settings: Settings, document_ids: Sequence[str] = ()) -> str:
         """Return the language of a question: the one that is set, else which of the documents' it is in.
 
         "" where that cannot be told.
@@ -447,7 +479,7 @@ class IndexService:
             return settings.retrieval.language
         return languages.of_question(question, index.languages_of(frozenset(document_ids) or None))
 
-    def respelt(self, index: Index, text: str, settings: Settings) -> dict[str, str]:
+    def respelt(self, index: SearchIndex, text: str, settings: Settings) -> dict[str, str]:
         """Return how the documents spell the misspelt words of a text, where the settings say so and it is English."""
         if not settings.retrieval.spelling or self.language(index, text, settings) != languages.ENGLISH:
             return {}
@@ -462,7 +494,7 @@ class IndexService:
 
     def search_in(
         self,
-        index: Index,
+        index: SearchIndex,
         question: str | Query,
         settings: Settings,
         document_ids: Sequence[str],

@@ -70,7 +70,7 @@ from pdfqa_core.protocols.gold import packed_folder
 from pdfqa_core.protocols.hotpotqa import HotpotCase
 from pdfqa_core.protocols.retrieval import covered
 from pdfqa_core.reading.outcomes import lines_of
-from pdfqa_core.retrieval import Index, needs_embeddings, prepared
+from pdfqa_core.retrieval import Index, SearchIndex, needs_embeddings, prepared
 from pdfqa_core.retrieval.encoder import TextEncoder, Vectors, parts_of
 from pdfqa_core.retrieval.model_folder import ModelFolder
 from pdfqa_core.retrieval.onnx_graph import INT8
@@ -226,9 +226,9 @@ def opened(
     owner: str,
     settings: Settings,
     corpus: Sequence[Passage],
-    corpora: dict[str, Index],
+    corpora: dict[str, SearchIndex],
     stop: StopSignal,
-) -> Generator[Progress, None, Index]:
+) -> Generator[Progress, None, SearchIndex]:
     """Return what a system searches, building what is missing: the owner's index, or that of a data set's own texts.
 
     `corpora` keeps the latter by encoder, for the systems that follow. Raises StoppedError, ModelError.
@@ -239,7 +239,7 @@ def opened(
     chosen, embeddings = settings.retrieval, indexes.needs_embeddings(settings)
     key = f"{chosen.embedding_model} {chosen.embedding_precision}" if embeddings else ""
 
-    def build(report: Callable[[Progress], None]) -> Index:
+    def build(report: Callable[[Progress], None]) -> SearchIndex:
         encoder = indexes.encoder(settings) if embeddings else None
         return Index.in_memory(corpus, encoder, on_progress=report, stop=stop)
 
@@ -276,9 +276,9 @@ class AskedSystem:
         self.filenames = filenames
         self._remembered = remembered
         self.document_ids = tuple(document_ids)
-        self.index: Index | None = None
+        self.index: SearchIndex | None = None
 
-    def prepared(self, corpora: dict[str, Index], stop: StopSignal) -> Generator[Progress, None, None]:
+    def prepared(self, corpora: dict[str, SearchIndex], stop: StopSignal) -> Generator[Progress, None, None]:
         """Open the index, building what is missing; `corpora` keeps those of the file's own texts, by encoder.
 
         Raises StoppedError, ModelError.

@@ -21,7 +21,7 @@ from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.llm.catalogue import parameters_of
 from pdfqa_core.models import LanguageModel, ModelFiles, Models
 from pdfqa_core.models.language import api_key
-from pdfqa_core.retrieval import Index
+from pdfqa_core.retrieval import SearchIndex
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.indexes import IndexService
 from pdfqa_core.services.tasks import Tasks
@@ -363,7 +363,7 @@ class SynthesisService:
                 yield list(asker.drafts(passage, plan.per_passage, plan.seed, stop))
 
     def _not_found(
-        self, index: Index, settings: Settings, question: str, passage: Passage, before: Sequence[Draft]
+        self, index: SearchIndex, settings: Settings, question: str, passage: Passage, before: Sequence[Draft]
     ) -> Reason | None:
         """Return NOT_FOUND unless one of the first k hits shares text with the passage; `before`: the turns so far."""
         query: str | Query = question

@@ -27,7 +27,7 @@ from pdfqa_core.models import ModelFiles, Models, TrainedModel
 from pdfqa_core.models.files import encoder_entry, is_encoder
 from pdfqa_core.models.trained import check_name, keep_trained, note_people, stated_licence
 from pdfqa_core.protocols.base import Case, CaseFile
-from pdfqa_core.retrieval import Index, index_text, needs_embeddings, prepared
+from pdfqa_core.retrieval import SearchIndex, index_text, needs_embeddings, prepared
 from pdfqa_core.retrieval.encoder import parts_of
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.indexes import IndexService
@@ -451,7 +451,7 @@ class TrainingService:
     def _example(
         self,
         pair: Pair,
-        index: Index,
+        index: SearchIndex,
         plan: TrainingPlan,
         settings: Settings,
         documents: Sequence[str],

@@ -106,14 +106,6 @@ def test_a_document_that_is_removed_while_it_is_searched(tmp_path):
     assert {hit.passage.document_id for hit in Hybrid(left).search("deductible vaccines", 6)} == {"b"}
 
 
-def test_tables_that_earlier_versions_searched_go_with_the_first_document(tmp_path):
-    tables = tmp_path / "lance" / "passages.lance"
-    tables.mkdir(parents=True)
-    (tables / "data").write_text("deductible")
-    forget(tmp_path, "a")
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_model_that_fails_leaves_the_index_as_it_was(tmp_path):
     def opened(encoder):
         providers = {"a": lambda: passages(*TEXTS, document_id="a")}

@@ -67,6 +67,7 @@ def test_a_run_from_a_file_asks_this_machines_server_with_its_key_and_no_other(o
         def another_machine(plan, settings):
             settings["llm"] |= {"url": theirs.url, "threads": 64, "models_folder": "/srv/models", "gpu_layers": 99}
             settings["extraction"] |= {"workers": 64, "memory_mb": 900_000}
+            settings["retrieval"]["index"] = "lance"
             settings["server"] = {"host": "0.0.0.0"}
             settings["llm"]["max_tokens"] = 77
 

@@ -10,7 +10,7 @@ from typing import Any
 import gradio as gr
 import pytest
 
-from pdfqa_core.errors import PdfQAError, UsageError
+from pdfqa_core.errors import PdfQAError, StorageError, UsageError
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.ui import documents, overview
 from pdfqa_core.ui.documents import Handlers, Told
@@ -81,11 +81,11 @@ def test_files_of_the_index_that_could_not_be_deleted_are_told_once(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refused(place, document_id):
-        raise OSError("It refuses.")
+        raise StorageError("It refuses.", "Ask its owner.")
 
     known = {one.filename: one.id for one in services.documents.kept.list(LOCAL_OWNER)}
     assert click(services, "", action="open", document=known["tern.pdf"])[SAID] == ""
-    monkeypatch.setattr("pdfqa_core.services.indexes.forget", refused)
+    monkeypatch.setattr("pdfqa_core.services.indexes.forget_document", refused)
     click(services, "", action="remove", document=known["tern.pdf"])
     services.documents.leaving.close()
     said, *_ = Handlers(services).tick(SESSION, "", Told(leaving=frozenset({known["tern.pdf"]})))

@@ -140,11 +140,6 @@ class Services:
             self.documents.pages.renderer.forget_gone()
         return gone
 
-    @property
-    def shared(self) -> bool:
-        """Whether the database is a server's, so that other programs may be on it."""
-        return not self._store.database.is_sqlite
-
     def ask_before_writing(self, may_write: Callable[[], None]) -> None:
         """Have `may_write` called before each change of the database; it raises the error for whoever may not."""
         self._store.database.may_write = may_write

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import ipaddress
-import json
 import logging
-import secrets
-import socket
 import threading
-import time
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, TypeVar
 
 from pdfqa_core.errors import PdfQAError
@@ -86,10 +81,6 @@ class Workers:
         with self._lock:
             return self._work.claimed(kind) - self._mine
 
-    def under_way(self, kind: str) -> dict[str, str]:
-        """Return the contents of the pieces of a kind that any program works on, by id."""
-        return self._work.under_way(kind)
-
     # ------------------------------------------------------------ the clock
 
     def take_up(self) -> None:
@@ -154,86 +145,6 @@ class Workers:
                 continue
             self._hold(piece.id)
             self._kinds[piece.kind][0](piece)
-
-
-# ----------------------------------------------------------------------------------------------------
-# Which programs on one database serve the page now, and where each is reached by the others.
-
-KIND = "serving"
-FRESH = 1.0  # seconds for which the list is not asked for again
-_PREFIX = f"{KIND} "
-
-
-class Processes:
-    """The serving programs, by names that say nothing about them. Safe to use from several threads.
-
-    One that serves holds a piece of work until it ends; of one that was killed the others know as with all work.
-    """
-
-    def __init__(self, workers: Workers) -> None:
-        self._workers = workers
-        self.name = ""  # of this program, once it serves
-        self._where = ""
-        self._known: dict[str, str] = {}
-        self._asked = float("-inf")
-        self._lock = threading.Lock()
-
-    def announce(self, host: str, port: int) -> None:
-        """Tell the others that this program serves at an address of this computer. Raises StorageError."""
-        self.name = secrets.token_hex(8)
-        self._where = json.dumps({"computer": socket.gethostname(), "host": host.strip("[]"), "port": port})
-        self._workers.register(KIND, lambda piece: self._workers.finish(piece.id), self._lost, lambda: True)
-        self._begin()
-
-    def _begin(self) -> None:
-        self._workers.begin(Piece(f"{_PREFIX}{self.name}", KIND, "", self._where))
-
-    def _lost(self, piece_id: str) -> None:
-        """Announce this program again where others thought that it had died."""
-        if piece_id == f"{_PREFIX}{self.name}":
-            self._begin()
-
-    def close(self) -> None:
-        """Tell the others that this program serves no more; if the database does not answer, its claim ends anyway."""
-        if self.name:
-            with suppress(PdfQAError):
-                self._workers.finish(f"{_PREFIX}{self.name}")
-
-    def addresses(self, wanted: str = "") -> dict[str, str]:
-        """Return the URL of each program that serves and is reached from here, by name; this one has none ("").
-
-        The list is as old as `FRESH` at most, and new where it lacks the `wanted` name. Raises StorageError.
-        """
-        with self._lock:
-            if time.monotonic() - self._asked > FRESH or (wanted and wanted not in self._known):
-                found = self._workers.under_way(KIND)
-                self._known = {
-                    name: url
-                    for piece, content in found.items()
-                    if (url := _url(content)) and (name := piece.removeprefix(_PREFIX)) != self.name
-                }
-                self._asked = time.monotonic()
-            return {self.name: "", **self._known}
-
-    def forget(self, name: str) -> None:
-        """Take a program for gone that does not answer, until the list is asked for again."""
-        with self._lock:
-            self._known.pop(name, None)
-
-
-def _url(content: str) -> str:
-    """Return how a program is reached from this computer; empty where it listens on another one for itself alone."""
-    where = json.loads(content)
-    host, here = where["host"], where["computer"] == socket.gethostname()
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return f"http://{host}:{where['port']}" if here or host != "localhost" else ""
-    if address.is_unspecified:
-        host = "127.0.0.1" if here else where["computer"]
-    elif address.is_loopback and not here:
-        return ""
-    return f"http://{f'[{host}]' if ':' in host else host}:{where['port']}"
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -328,7 +239,6 @@ class Tasks:
 
     def __init__(self, store: Store) -> None:
         self.workers = Workers(Work(store.database, is_gone))
-        self.processes = Processes(self.workers)
         self.housekeeping = Housekeeping()
         self.meters = Meters(store.documents.counts)
         self.closing = threading.Event()
@@ -428,9 +338,8 @@ class Tasks:
             thread.join(PATIENCE)
 
     def close(self) -> None:
-        """Stop what runs, wait until what is done is stored, and tell other programs that this one ends."""
+        """Stop what runs, and wait until what is done is stored."""
         self.housekeeping.close()
-        self.processes.close()
         self.meters.close()
         self.closing.set()
         self.stop_all()

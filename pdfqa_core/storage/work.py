@@ -107,14 +107,10 @@ class Work:
 
     def claimed(self, kind: str) -> frozenset[str]:
         """Return the ids of the pieces of a kind that somebody works on now."""
-        return frozenset(self.under_way(kind))
-
-    def under_way(self, kind: str) -> dict[str, str]:
-        """Return the contents of the pieces of a kind that somebody works on now, by id."""
         claimed = (work.c.kind == kind, work.c.worker != "", work.c.until >= datetime.now(UTC))
-        query = select(work.c.id, work.c.worker, work.c.content).where(*claimed)
+        query = select(work.c.id, work.c.worker).where(*claimed)
         with self._database.read() as connection:
-            return {row.id: row.content for row in connection.execute(query) if not self._gone(row.worker)}
+            return frozenset(row.id for row in connection.execute(query) if not self._gone(row.worker))
 
     def _change(self, piece_id: str, worker: str, values: Mapping[str, Any]) -> bool:
         with self._database.write(serial=False) as connection:

@@ -18,6 +18,7 @@ from typing import Any
 import gradio as gr
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
+from starlette.responses import JSONResponse, Response
 
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.services import LOCAL_OWNER, Services
@@ -32,7 +33,6 @@ from pdfqa_core.ui.gate import ASKS, Closed, Gate, SafeHeaders, SignIn, is_this_
 from pdfqa_core.ui.guard import GuardedBlocks, Unforeseen, guard
 from pdfqa_core.ui.mcp_tools import offer_tools, serve_tools
 from pdfqa_core.ui.page_states import PageStates
-from pdfqa_core.ui.peers import Health, Peers
 from pdfqa_core.ui.places import Place, build_find, conversation_at, document_at, evaluation_at
 from pdfqa_core.ui.proxies import Believed, Proxies
 from pdfqa_core.ui.recipe import settings_from, values_of
@@ -40,7 +40,7 @@ from pdfqa_core.ui.roles import check_models, keep_to_role, may_write
 from pdfqa_core.ui.seats import Arrival, Entrance, arrival, header_html, keep_to_rating
 from pdfqa_core.ui.session import ChatState, EvaluateState, OpenPage, Session, Shown
 from pdfqa_core.ui.theme import shortcuts_html
-from pdfqa_core.ui.traffic import Metrics, Traffic, Waiting
+from pdfqa_core.ui.traffic import HEALTH, METRICS, Answering, Traffic, Waiting
 
 TABS: dict[str, ModuleType] = {
     "Documents": documents,
@@ -322,8 +322,6 @@ def launch(page: AccountBlocks, services: Services, *, password: str = "", port:
         mcp_server=False,  # `serve_tools` has set up the one with our choice of tools
         app_kwargs={"middleware": _guards(services, page, people, sign_in), **more},
     )
-    if services.shared:
-        services.tasks.processes.announce(server.host, port)
     services.tasks.housekeeping.start(downloads.tidy, PageStates.of(app, page).forget)
     services.tasks.meters.start()
     services.models.warm_up()
@@ -341,6 +339,15 @@ def _guards(
     services: Services, page: AccountBlocks, people: AccountService | None, sign_in: SignIn | None
 ) -> list[Middleware]:
     """Return what every request passes before Gradio sees it."""
+
+    def health() -> Response:
+        services.people.owners.preference(NOBODY, "health")
+        return JSONResponse({"status": "ok"})
+
+    def numbers() -> Response:
+        data, kind = services.tasks.meters.text()
+        return Response(data, media_type=kind)
+
     server = services.settings.server
     names = [name for name in server.hosts.split(",") if name.strip()]
     proxies = Proxies(server.proxies.split(","), proxied=server.proxied)
@@ -358,11 +365,10 @@ def _guards(
         Middleware(Unforeseen),
         *small,
         Middleware(Gate, listening=server.host, names=names),
-        Middleware(Health, check=lambda: services.people.owners.preference(NOBODY, "health")),
-        Middleware(Peers, processes=services.tasks.processes),
+        Middleware(Answering, path=HEALTH, answer=health),
         Middleware(TokenGate, access=page.access, page=page, tries=services.people.tries),
         Middleware(Traffic, waiting=waiting, **limits),
-        Middleware(Metrics, text=services.tasks.meters.text),
+        Middleware(Answering, path=METRICS, answer=numbers),
     ]
     if people is not None:
         guards.append(Middleware(SignedIn, people=people, tries=services.people.tries, header=server.user_header))

@@ -13,7 +13,6 @@ from pdfqa_core.errors import UsageError
 LOCAL = (
     "127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7",
 )  # fmt: skip
-PEER = "pdfqa.peer"  # under which a request carries the address that it came from, which may be a proxy's
 FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
 SAID = (*FORWARDED, "x-gradio-server")  # what only proxies may say, with all that begins with x-forwarded-
 SOMEBODY = (b"forwarded", b"for=unknown")  # (RFC 7239) in place of what somebody said who is not believed
@@ -79,11 +78,11 @@ class Believed:
         await self._app(scope, receive, send)
 
     def _seen(self, scope: Scope) -> Scope:
-        scope = {**scope, PEER: address_of(scope)}
         if self._proxies.trusts(scope):
+            seen = {**scope, "client": (self._proxies.client(scope), 0)}
             if Headers(scope=scope).get("x-forwarded-proto", "") == "https":
-                scope["scheme"] = "wss" if scope["type"] == "websocket" else "https"
-            return {**scope, "client": (self._proxies.client(scope), 0)}
+                seen["scheme"] = "wss" if scope["type"] == "websocket" else "https"
+            return seen
         kept = [(name, value) for name, value in scope["headers"] if not self._is_said(name.decode("latin-1").lower())]
         passed_on = any(name in Headers(scope=scope) for name in FORWARDED)
         return {**scope, "headers": [*kept, *([SOMEBODY] if passed_on else [])]}

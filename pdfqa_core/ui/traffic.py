@@ -9,7 +9,7 @@ from pathlib import Path
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pdfqa_core.errors import PdfQAError
@@ -18,29 +18,28 @@ from pdfqa_core.ui.downloads import HEADER, Budget, Tickets
 from pdfqa_core.ui.proxies import place_of
 
 # ----------------------------------------------------------------------------------------------------
-# `/metrics`: numbers for Prometheus. `TokenGate` stands before it.
+# Addresses that answer before the page does: `/healthz` (whether the server answers and its database can be read, for
+# containers and balancers) and `/metrics` (numbers for Prometheus; `TokenGate` stands before it).
 
-PATH = "/metrics"
+HEALTH, METRICS = "/healthz", "/metrics"
 
 
-class Metrics:
-    """Middleware that answers GET /metrics with what `text` returns (bytes and their type), or 503 and a sentence."""
+class Answering:
+    """Middleware that answers GET of one path with what `answer` returns, or 503 where that raises PdfQAError."""
 
-    def __init__(self, app: ASGIApp, *, text: Callable[[], tuple[bytes, str]]) -> None:
-        self._app = app
-        self._text = text
+    def __init__(self, app: ASGIApp, *, path: str, answer: Callable[[], Response]) -> None:
+        self._app, self._path, self._answer = app, path, answer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer the request, or pass it on."""
-        if scope["type"] != "http" or scope["path"] != PATH or scope["method"] not in ("GET", "HEAD"):
+        if scope["type"] != "http" or scope["path"] != self._path or scope["method"] not in ("GET", "HEAD"):
             await self._app(scope, receive, send)
             return
         try:
-            data, kind = await run_in_threadpool(self._text)
-        except PdfQAError as error:
-            await PlainTextResponse(f"{error}\n", 503)(scope, receive, send)
-        else:
-            await Response(data, media_type=kind)(scope, receive, send)
+            answer = await run_in_threadpool(self._answer)
+        except PdfQAError as error:  # its kind alone: whoever asks for the health has no password
+            answer = JSONResponse({"status": "failing", "what": type(error).__name__}, 503)
+        await answer(scope, receive, send)
 
 
 # ----------------------------------------------------------------------------------------------------

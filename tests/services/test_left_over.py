@@ -9,8 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
 from pdfqa_core.services import LOCAL_OWNER
+from pdfqa_core.storage.database import work
 from tests.services.helpers import built, only
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -62,7 +64,8 @@ def test_an_upload_is_noted_before_it_comes_into_the_workspace(open_services, le
     services, noted = open_services(), []
 
     def move(source, target):
-        noted.extend(services.tasks.workers.under_way("reading").values())
+        with services.tasks.workers._work._database.read() as connection:
+            noted.extend(connection.scalars(select(work.c.content)))
         real(source, target)
 
     real = shutil.move

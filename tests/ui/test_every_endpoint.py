@@ -27,8 +27,8 @@ from pdfqa_core.ui import TABS
 from pdfqa_core.ui.accounts import COOKIE, SIGN_IN, SIGN_OUT, STARTED
 from pdfqa_core.ui.api_access import CLOSED as TOKENS_ONLY
 from pdfqa_core.ui.gate import LOGIN
-from pdfqa_core.ui.peers import PATH as HEALTH
 from pdfqa_core.ui.roles import LOOK_ON, OWNERS, RATE
+from pdfqa_core.ui.traffic import HEALTH
 from tests.services.helpers import LITERAL
 from tests.serving_fakes import PDF
 from tests.ui.calling import (

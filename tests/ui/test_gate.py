@@ -8,7 +8,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
@@ -16,9 +16,8 @@ from pdfqa_core.errors import StorageError, UsageError
 from pdfqa_core.settings import ServerSettings
 from pdfqa_core.ui import TOKEN, _free_port, traffic
 from pdfqa_core.ui.gate import Gate, SafeHeaders, is_this_computer
-from pdfqa_core.ui.peers import Health
 from pdfqa_core.ui.proxies import Believed, Proxies
-from pdfqa_core.ui.traffic import Traffic, Waiting
+from pdfqa_core.ui.traffic import HEALTH, Answering, Traffic, Waiting
 
 
 async def echo(request: Request) -> PlainTextResponse:
@@ -202,11 +201,12 @@ def test_every_answer_says_what_the_page_may_load_and_who_may_frame_it(
 def test_health_is_told_without_anything_else():
     state = ["well"]
 
-    def check() -> None:
+    def check() -> Response:
         if state != ["well"]:
             raise StorageError("The workspace /home/ann/secret is gone.")
+        return JSONResponse({"status": "ok"})
 
-    page = client(Middleware(Health, check=check))
+    page = client(Middleware(Answering, path=HEALTH, answer=check))
     assert (page.get("/healthz").status_code, page.get("/healthz").json()) == (200, {"status": "ok"})
     assert page.get("/").status_code == 200
     assert page.post("/healthz").status_code == 404

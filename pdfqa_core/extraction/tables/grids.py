@@ -10,7 +10,7 @@ import ctypes
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import repeat
+from itertools import pairwise, repeat
 from types import SimpleNamespace
 from typing import Any
 
@@ -214,7 +214,11 @@ def _edge(stroke: Stroke, *, level: bool) -> dict[str, Any]:
 
 
 def _sides(level: Sequence[Stroke], upright: Sequence[Stroke]) -> list[Stroke]:
-    """Return the sides of grids that are open at the left and right: where three or more rules begin or end."""
+    """Return the sides of grids that are open at the left and right: where three or more rules begin or end.
+
+    A side runs along the rows that an upright stroke parts, and along one between two that are parted alike (a label
+    over all columns): what lies between two tables of one width is in neither.
+    """
     groups: dict[tuple[int, int], list[Stroke]] = {}
     for stroke in level:
         groups.setdefault((round(stroke.start / 2), round(stroke.end / 2)), []).append(stroke)
@@ -222,10 +226,15 @@ def _sides(level: Sequence[Stroke], upright: Sequence[Stroke]) -> list[Stroke]:
     for strokes in groups.values():
         if len(strokes) < 3:
             continue
-        top, bottom = min(s.place for s in strokes), max(s.place for s in strokes)
         start, end = min(s.start for s in strokes), max(s.end for s in strokes)
-        if any(start < v.place < end and v.start < bottom and v.end > top for v in upright):
-            found += [Stroke(start, top, bottom), Stroke(end, top, bottom)]
+        rows = list(pairwise(sorted(s.place for s in strokes)))
+        parted = [
+            {round(v.place) for v in upright if start < v.place < end and min(v.end, low) - max(v.start, top) > 1}
+            for top, low in rows
+        ]
+        for place, (top, low) in enumerate(rows):
+            if parted[place] or (0 < place < len(rows) - 1 and parted[place - 1] == parted[place + 1] != set()):
+                found += [Stroke(start, top, low), Stroke(end, top, low)]
     return found
 
 

@@ -75,6 +75,19 @@ def test_a_grid_becomes_markdown_and_its_text_is_not_repeated(draw):
     assert found.text.count("1,000") == 1
 
 
+def test_two_grids_of_one_width_with_text_between_are_two_tables(draw):
+    def page(c):
+        first = [["Row", "What", "Basic", "Plus"], ["A1", "Home", "40", "65"], ["A2", "Garden", "1", "2"]]
+        second = [["Kind", "Basic", "Plus", "Top"], ["Water", "500", "400", "300"], ["Locks", "5", "4", "3"]]
+        grid(c, first, 70, 120, widths=[30, 190, 100, 80])
+        at(c, 70, 200, ["A note below the first table says what counts as a garden.", "Table 2: Excess for each claim"])
+        grid(c, second, 70, 230, widths=[160, 80, 80, 80])
+
+    found = [rows_of(table) for table in markdown_tables(read(draw(page))[0])]
+    assert [rows[0] for rows in found] == [["Row", "What", "Basic", "Plus"], ["Kind", "Basic", "Plus", "Top"]]
+    assert [rows[2] for rows in found] == [["A1", "Home", "40", "65"], ["Water", "500", "400", "300"]]
+
+
 def test_cells_over_several_columns_name_each_of_them(draw):
     data = [["Region", "2022", "", "2023", ""], ["", "Heat", "Loss", "Heat", "Loss"], ["North", "1.5", "2", "3", "4"]]
     style = [("SPAN", (0, 0), (0, 1)), ("SPAN", (1, 0), (2, 0)), ("SPAN", (3, 0), (4, 0))]

@@ -1,4 +1,4 @@
-"""Dense retrieval: the cosine of question and passage vectors, exact or, in large indexes, approximate."""
+"""Dense retrieval: products of question and passage vectors, exact or, in large indexes, approximate."""
 
 from __future__ import annotations
 
@@ -19,16 +19,18 @@ from pdfqa_core.retrieval.postings import Ints, Mask, top
 from pdfqa_core.types import Query
 
 # ----------------------------------------------------------------------------------------------------
-# Cosines in memory, of all passages or, in large indexes, through an HNSW graph.
+# Products in memory, of all passages or, in large indexes, through an HNSW graph. Those of vectors of length 1 are
+# cosines; an encoder that was made for inner products gives vectors of any length.
 
 RECALL = "recall"  # the key under which `shared` holds the recall of approximate search
-# What passages count whose meaning has not been read yet: about what an ordinary hit has. Words alone order them then.
+# What passages count whose meaning has not been read yet: about what an ordinary hit has (of inner products, this share
+# of the highest). Words alone order them then.
 UNKNOWN = 0.35
 
 
 @dataclass(frozen=True, eq=False)
 class Semantic:
-    """Cosines of the passages of an index with embeddings; below `exact_below` passages all are compared."""
+    """Search by the vectors of an index with embeddings; below `exact_below` passages all are compared."""
 
     embeddings: Vectors
     encoder: TextEncoder
@@ -56,19 +58,20 @@ class Semantic:
             self._graph(on_progress, stop)
 
     def vector(self, query: Query) -> Vectors:
-        """Return the query's vector, of length 1. Raises ModelError if the index is of another dimension."""
+        """Return the query's vector. Raises ModelError if the index is of another dimension."""
         return query_vector(self.encoder, query, self.embeddings.shape[1] if len(self.embeddings) else 0)
 
     def cosines(self, vector: Vectors, rows: Ints) -> Vectors:
-        """Return the cosines of the passages `rows`; `UNKNOWN` for those whose vectors have not been made yet."""
+        """Return the products with the passages `rows`; `UNKNOWN` for those whose vectors have not been made yet."""
         every = len(rows) == len(self.embeddings)
         found = np.asarray((self.embeddings if every else self.embeddings[rows]) @ vector)
         if self.waiting is not None:
-            found = np.where(self.waiting if every else self.waiting[rows], np.float32(UNKNOWN), found)
+            unknown = np.float32(UNKNOWN * max(1.0, float(found.max(initial=0))))
+            found = np.where(self.waiting if every else self.waiting[rows], unknown, found)
         return found
 
     def nearest(self, vector: Vectors, k: int, rows: Ints) -> tuple[Ints, Vectors]:
-        """Return the k nearest of the passages `rows`, best first, and their cosines.
+        """Return the k nearest of the passages `rows`, best first, and their products.
 
         Exact unless the index is large and searched as a whole.
         """
@@ -82,13 +85,16 @@ class Semantic:
 
 
 def query_vector(encoder: TextEncoder, query: Query, dimension: int) -> Vectors:
-    """Return the query's vector, of length 1. Raises ModelError if it has not `dimension` (0: any) numbers."""
+    """Return the query's vector; of several texts their weighted sum, as long as they are on average.
+
+    Raises ModelError if it has not `dimension` (0: any) numbers.
+    """
     texts = query.dense or ((query.text, 1.0),)
     vectors = encoder.encode([text for text, _ in texts], question=True)
     vector: Vectors = vectors[0]
     if len(texts) > 1:
         vector = np.asarray([weight for _, weight in texts], np.float32) @ vectors
-        vector = vector / max(float(np.linalg.norm(vector)), 1e-12)
+        vector = vector * (np.linalg.norm(vectors, axis=1).mean() / max(float(np.linalg.norm(vector)), 1e-12))
     if dimension and len(vector) != dimension:
         raise ModelError(
             f"The embedding model {encoder.name} makes vectors of {len(vector)} numbers, but those of the "
@@ -99,7 +105,7 @@ def query_vector(encoder: TextEncoder, query: Query, dimension: int) -> Vectors:
 
 
 # ----------------------------------------------------------------------------------------------------
-# Dense retrieval: the cosine of question and passage vectors, exact or, in large indexes, approximate.
+# Dense retrieval as a strategy.
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +128,10 @@ class SemanticRetriever(IndexRetriever):
 @retrievers.register("dense", "compares meanings, by an encoder")
 @dataclass(frozen=True, eq=False)
 class Dense(SemanticRetriever):
-    """Cosine similarity of sentence embeddings. Source: Reimers and Gurevych 2019, "Sentence-BERT"."""
+    """Cosine of sentence embeddings, or S = Q Pᵀ where the encoder was made for inner products.
+
+    Sources: Reimers and Gurevych 2019, "Sentence-BERT"; Karpukhin et al. 2020, "Dense Passage Retrieval".
+    """
 
     name: ClassVar[str] = "dense"
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from pdfqa_core.errors import ModelError, StoppedError, UsageError
 from pdfqa_core.interfaces import StopSignal
-from pdfqa_core.retrieval.model_folder import INSTALL, LOADING, LocalModel, encodable
+from pdfqa_core.retrieval.model_folder import COSINE, DOT, INSTALL, LOADING, LocalModel, encodable, stated_similarity
 from pdfqa_core.retrieval.onnx_graph import EXACT, INT8, TORCH, Graph, GraphFolder, Made, folder_of, form_hash
 from pdfqa_core.streaming import is_set
 from pdfqa_core.types import Progress
@@ -55,7 +55,7 @@ class TextEncoder(NamedModel, Protocol):
         on_progress: OnProgress | None = None,
         stop: StopSignal | None = None,
     ) -> Vectors:
-        """Return one vector of length 1 per text."""
+        """Return one vector per text, whose products are what texts are compared by; for cosines all have length 1."""
         ...
 
 
@@ -63,6 +63,7 @@ class BatchEncoder(LocalModel, ABC):
     """A model that encodes texts in batches; a long call lets other threads compute between batches."""
 
     phase: ClassVar[str]
+    similarity: str = COSINE  # what vectors are compared by; DOT: they keep their length
 
     def _encode(
         self, texts: Sequence[str], question: bool, on_progress: OnProgress | None, stop: StopSignal | None
@@ -89,7 +90,11 @@ class BatchEncoder(LocalModel, ABC):
     def _vectors(self, texts: Sequence[str], question: bool) -> Sequence[Vectors]:
         encode = self._model.encode_query if question else self._model.encode_document
         found: Sequence[Vectors] = encode(
-            texts, batch_size=BATCH, show_progress_bar=False, convert_to_numpy=True, normalize_embeddings=True
+            texts,
+            batch_size=BATCH,
+            show_progress_bar=False,
+            convert_to_numpy=True,
+            normalize_embeddings=self.similarity == COSINE,
         )
         return found
 
@@ -104,6 +109,7 @@ class Encoder(BatchEncoder):
 
     `graphs` is the folder of ONNX graphs, None to compute with torch. `precision` "int8" takes weights of 8 bits,
     "exact" those of the model, "auto" whichever was found to be faster here (8 bits only where vectors stay near).
+    Vectors have length 1, unless the model says that it compares by inner product: weights are exact then.
     """
 
     kind = "embedding model"
@@ -123,6 +129,11 @@ class Encoder(BatchEncoder):
         self._precision = precision
 
     @cached_property
+    def similarity(self) -> str:  # type: ignore[override]  # found when it is first asked for
+        """What vectors are compared by: COSINE, or DOT where the model's own files say so."""
+        return stated_similarity(self._files)
+
+    @cached_property
     def made(self) -> Made | None:
         """What is known of the model's graphs, which are made if need be (20 s, once); None without graphs."""
         with self._lock:
@@ -138,9 +149,10 @@ class Encoder(BatchEncoder):
         made = self.made
         if made is None:
             return TORCH
-        if self._precision == INT8:
+        precision = self._precision if self.similarity == COSINE else EXACT
+        if precision == INT8:
             return INT8 if INT8 in made.files else TORCH
-        best = made.best if self._precision == AUTO else EXACT
+        best = made.best if precision == AUTO else EXACT
         exact_is_faster = made.rates.get(EXACT, 0) > made.rates.get(TORCH, 0)
         return best if best in made.files and (best != EXACT or exact_is_faster) else TORCH
 
@@ -161,8 +173,8 @@ class Encoder(BatchEncoder):
 
     @property
     def model_hash(self) -> str:
-        """16 hex digits over what decides the vectors: the model's files, and whether its weights have 8 bits."""
-        return form_hash(self._files.model_hash, self.form)
+        """16 hex digits over what decides the vectors: the model's files, if its weights have 8 bits, their length."""
+        return form_hash(self._files.model_hash, self.form if self.similarity == COSINE else DOT)
 
     @cached_property
     def _graph(self) -> Graph | None:
@@ -170,7 +182,9 @@ class Encoder(BatchEncoder):
 
     def _vectors(self, texts: Sequence[str], question: bool) -> Sequence[Vectors]:
         graph = self._graph
-        return list(graph.encode(texts, question=question)) if graph else super()._vectors(texts, question)
+        if graph is None:
+            return super()._vectors(texts, question)
+        return list(graph.encode(texts, question=question, unit=self.similarity == COSINE))
 
     @cached_property
     def dimension(self) -> int:
@@ -187,7 +201,7 @@ class Encoder(BatchEncoder):
         on_progress: OnProgress | None = None,
         stop: StopSignal | None = None,
     ) -> Vectors:
-        """Return an (n, dimension) array of vectors of length 1, in the order of the texts. Raises StoppedError."""
+        """Return an (n, dimension) array of vectors, in the order of the texts. Raises StoppedError."""
         found = self._encode(texts, question, on_progress, stop)
         return np.stack(found) if found else np.zeros((0, self.dimension), dtype=np.float32)
 
@@ -233,7 +247,7 @@ class Encoder(BatchEncoder):
 # ----------------------------------------------------------------------------------------------------
 # A pair of encoders as DPR has: one for questions, one for passages, whose vectors share a space.
 #
-# Source: Karpukhin et al. 2020, "Dense Passage Retrieval". Vectors have length 1 here: they are compared by cosine.
+# Source: Karpukhin et al. 2020, "Dense Passage Retrieval". They are compared by inner product where they say so.
 
 BETWEEN = " + "  # the encoder of questions, then that of passages
 
@@ -277,7 +291,7 @@ class PairedEncoder:
         on_progress: OnProgress | None = None,
         stop: StopSignal | None = None,
     ) -> Vectors:
-        """Return one vector of length 1 per text, see `Encoder.encode`."""
+        """Return one vector per text, see `Encoder.encode`."""
         if self.questions.dimension != self.passages.dimension:
             raise ModelError(
                 f"{self.questions.name} makes vectors of {self.questions.dimension} numbers, {self.passages.name} of "

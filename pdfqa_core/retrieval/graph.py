@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """A hierarchical navigable small world graph over vectors of length 1. Source: Malkov and Yashunin 2018.
+    """A hierarchical navigable small world graph by inner product. Source: Malkov and Yashunin 2018.
 
     Its labels are numbers that vectors keep while others come and go: `rows` holds the row of each label, -1 for a
     vector that was removed. `recall` is the share of the 10 nearest passages that a search finds, exact search being 1:
@@ -113,7 +113,7 @@ class Graph:
         shares = []
         for row in sample:
             cosines = embeddings @ embeddings[row]
-            cosines[row] = -2
+            cosines[row] = -np.inf
             edge = cosines[top(cosines, k)[-1]]
             found = np.setdiff1d(self.candidates(embeddings[row], k), [row])
             shares.append(min(k, int((cosines[found] >= edge).sum())) / k)

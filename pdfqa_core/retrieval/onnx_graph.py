@@ -154,7 +154,9 @@ def folder_of(graphs: Path, model_hash: str, model: Path) -> GraphFolder:
 
 def form_hash(model_hash: str, form: str) -> str:
     """Return the hash of a model in this form; exact graphs make the vectors that torch makes."""
-    return hashlib.sha256(f"{model_hash} {form} {WAY}".encode()).hexdigest()[:16] if form == INT8 else model_hash
+    if form in (EXACT, TORCH):
+        return model_hash
+    return hashlib.sha256(f"{model_hash} {form} {WAY}".encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,8 +199,8 @@ class Graph:
         tokenizer.no_padding()
         return tokenizer
 
-    def encode(self, texts: Sequence[str], *, question: bool) -> npt.NDArray[np.float32]:
-        """Return one vector of length 1 per text; `question` chooses the prompt."""
+    def encode(self, texts: Sequence[str], *, question: bool, unit: bool = True) -> npt.NDArray[np.float32]:
+        """Return one vector per text, of length 1 or (`unit` False) as it is; `question` chooses the prompt."""
         prompt = self.made.prompts.get("question" if question else "document", "")
         session, tokenizer = self._session, self._tokenizer  # loaded here, once for all threads
         names = [each.name for each in session.get_inputs()]
@@ -209,6 +211,6 @@ class Graph:
             given = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
             (vectors,) = session.run(None, {name: given[name] for name in names})
             vector = np.asarray(vectors[0], dtype=np.float32)
-            return vector / max(float(np.linalg.norm(vector)), 1e-12)
+            return vector / max(float(np.linalg.norm(vector)), 1e-12) if unit else vector
 
         return np.stack(list(self._cores.map(vector_of, texts) if len(texts) > 1 else map(vector_of, texts)))

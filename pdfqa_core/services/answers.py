@@ -268,10 +268,9 @@ class AnswerService:
         """Return the vectors of texts that questions and answers share; None where the retriever has no encoder."""
         if not self._indexes.needs_embeddings(settings):
             return None
-        encoder = self._indexes.encoder(settings)
         key = (settings.retrieval.embedding_model, settings.retrieval.embedding_precision)
         with self._lock:
-            return self._meanings.setdefault(key, Meaning(encoder.encode))
+            return self._meanings.setdefault(key, Meaning(partial(self._indexes.unit_vectors, settings)))
 
     def _own_meaning(self, settings: Settings) -> Meaning | None:
         """Return the vectors where they are those of the bundled encoder, on which weights were fitted."""
@@ -299,8 +298,7 @@ class AnswerService:
         name = "joined" if settings.reading.plain else chosen.rewriter
         offered: dict[str, Any] = {"turns": chosen.turns, "language": rules_of(language)}
         if self._indexes.needs_embeddings(settings):
-            encoder = self._indexes.encoder(settings)
-            offered["encode"] = partial(encoder.encode, question=True)
+            offered["encode"] = partial(self._indexes.unit_vectors, settings, question=True)
         rewriter, _, why = self._made(rewriters, name, offered, "concatenation")
         note = f"Searched for as typed, with the questions before, because there is no language model: {why}"
         return rewriter, note if why else ""

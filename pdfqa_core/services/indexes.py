@@ -14,6 +14,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+
 from pdfqa_core import languages
 from pdfqa_core.background import in_background
 from pdfqa_core.chunking import Chunking, with_headings
@@ -43,6 +45,7 @@ from pdfqa_core.retrieval import (
     stems,
     text_key,
 )
+from pdfqa_core.retrieval.encoder import Vectors
 from pdfqa_core.retrieval.lance import LanceIndex, forget_document, installed
 from pdfqa_core.services import recipes
 from pdfqa_core.services.documents import DocumentService
@@ -180,6 +183,11 @@ class IndexService:
     def encoder(self, settings: Settings) -> PassageEncoder:
         """Return the encoder of a recipe."""
         return self._encoders.encoder(settings.retrieval.embedding_model, settings.retrieval.embedding_precision)
+
+    def unit_vectors(self, settings: Settings, texts: Sequence[str], *, question: bool = False) -> Vectors:
+        """Return vectors of length 1 by a recipe's encoder, whatever it was made for: texts are compared by cosine."""
+        found = self.encoder(settings).encode(texts, question=question)
+        return np.asarray(found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12))
 
     # ------------------------------------------------------------ passages
 

@@ -140,9 +140,8 @@ class Suggestions:
         named = [(section, words) for section, words in named if words]
         if not named or not self._indexes.needs_embeddings(settings):
             return []
-        vectors = self._indexes.encoder(settings).encode(
-            [turn.standalone_question, turn.answer.text[:ANSWER_CHARACTERS], *(words for _, words in named)]
-        )
+        texts = [turn.standalone_question, turn.answer.text[:ANSWER_CHARACTERS], *(words for _, words in named)]
+        vectors = self._indexes.unit_vectors(settings, texts)
         cosines = (vectors[2:] @ vectors[:2].T).max(axis=1)
         ranked = sorted(zip(cosines, range(len(named)), strict=True), key=lambda pair: (-pair[0], pair[1]))
         return [named[place][0] for cosine, place in ranked if cosine >= RELATED]

@@ -369,7 +369,7 @@ class SynthesisService:
         query: str | Query = question
         if before:
             needed = self._indexes.needs_embeddings(settings)
-            encode = partial(self._indexes.encoder(settings).encode, question=True) if needed else None
+            encode = partial(self._indexes.unit_vectors, settings, question=True) if needed else None
             rewriter = Concatenation(encode=encode, language=passage.language)
             query = rewriter.rewrite(question, tuple((one.question, one.answer) for one in before)).query
         hits = self._indexes.search_in(index, query, settings, (), settings.retrieval.k)
@@ -382,7 +382,7 @@ class SynthesisService:
         if said in known.words:
             return Reason.DUPLICATE
         if known.vectors is not None:
-            vector = self._indexes.encoder(settings).encode([question], question=True)
+            vector = self._indexes.unit_vectors(settings, [question], question=True)
             if nearly_there(vector[0], known.vectors):
                 return Reason.DUPLICATE
             known.vectors = np.vstack([known.vectors, vector])
@@ -399,8 +399,7 @@ class SynthesisService:
         texts = [one.text for one in kept if not one.follows and (one.kind == CONVERSATIONS) == talks]
         known = _Known({tuple(terms(text)) for text in texts})
         try:
-            encoder = self._indexes.encoder(settings)
-            known.vectors = encoder.encode(texts, question=True)
+            known.vectors = self._indexes.unit_vectors(settings, texts, question=True)
         except ModelError as error:
             return known, f"Questions that mean the same were not looked for: {error}"
         return known, ""

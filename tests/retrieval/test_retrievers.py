@@ -100,6 +100,24 @@ def test_hybrid_fills_in_exact_parts_for_the_union_and_clamps_negative_cosines()
     assert [h.passage.text for h in Hybrid(index).search("pear", 2)] == [texts[0], texts[1]]
 
 
+class InnerProducts(TwoVectors):
+    """Vectors of length 9, as an encoder has them that was made for inner products."""
+
+    def encode(self, texts, **options):
+        return 9 * super().encode(texts, **options)
+
+
+def test_inner_products_above_1_leave_the_order_of_words_and_meaning():
+    texts = ["cosine 0.9 x", "cosine 0.5 apple", "cosine -0.8 apple apple apple", "cosine 0.1 y"]
+    cosines, products = (Index.in_memory(passages(*texts), kind()) for kind in (TwoVectors, InnerProducts))
+    for name in ("dense", "hybrid", "rrf"):
+        ranked = [
+            [hit.passage.text for hit in retrievers.get(name)(one).search("apple", 4)] for one in (cosines, products)
+        ]
+        assert ranked[0] == ranked[1]
+    assert all(0 <= hit.score <= 1 for hit in retrievers.get("convex")(products).search("apple", 4))
+
+
 def test_hybrid_of_a_tiny_index_goes_by_similarity():
     # Every term is in most passages: rank-bm25's idf is not positive for any of them.
     index = Index.in_memory(passages("cosine 0.2 apple", "cosine 0.7 apple"), TwoVectors())

@@ -65,7 +65,7 @@ class LanceVectors:
         self.tables.index_vectors()
 
     def vector(self, query: Query) -> Vectors:
-        """Return the query's vector, of length 1. Raises ModelError if the index is of another dimension."""
+        """Return the query's vector. Raises ModelError if the index is of another dimension."""
         return query_vector(self.encoder, query, self.tables.dimension)
 
     def cosines(self, vector: Vectors, rows: Ints) -> Vectors:

@@ -192,7 +192,7 @@ def main() -> None:
     data = load(chosen.data, chosen.quick, chosen.passages)
     if chosen.quick:
         print("--quick: too little to rank systems by")
-    models = Encoders.with_graphs(graphs_path(LLMSettings()), EncoderFiles(models_path(LLMSettings())).find)
+    models = Encoders.with_graphs(graphs_path(LLMSettings()), EncoderFiles(models_path(LLMSettings())).folders)
     encoders: Mapping[str, Any] = forms() if chosen.forms else {"": models.encoder(chosen.encoder)}
     base: dict[str, dict[str, list[float | None]]] = {}
     found = against = dict[str, list[float | None]]()

@@ -32,7 +32,17 @@ from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.services.training import Prepared, TrainingPlan, compared_on
 from pdfqa_core.settings import Settings
 from pdfqa_core.streaming import result_of
-from pdfqa_core.training import KINDS, Keep, Precision, RoundRecord, Scored, Step, TrainingSettings, said
+from pdfqa_core.training import (
+    KINDS,
+    Keep,
+    Precision,
+    RoundRecord,
+    Scored,
+    Similarity,
+    Step,
+    TrainingSettings,
+    said,
+)
 from pdfqa_core.types import Progress
 
 Row = tuple[Summary, Summary, Summary]
@@ -43,13 +53,24 @@ _NUMBERS: Mapping[str, tuple[str, type, str]] = {  # option: (field of TrainingS
     "hard-negatives": ("hard_negatives", int, "hard negatives of each question in a step"),
     "learning-rate": ("learning_rate", float, "highest learning rate of AdamW"),
     "warm-up": ("warm_up", float, "share of the steps in which the learning rate rises"),
-    "scale": ("scale", float, "factor of scores before the softmax; 0: 20 for cosines, 1 for late interaction"),
+    "scale": ("scale", float, "factor of scores before the softmax; 0: 20 for cosines of texts, 1 for others"),
     "distil": ("distil", float, "weight of the margins of --teacher beside the loss (Margin-MSE); 0: none"),
     "chunk": ("chunk", int, "texts computed at once; fewer take less memory and more time"),
     "evaluate-every": ("evaluate_every", int, "steps between two scorings of held-out questions"),
     "patience": ("patience", int, "scorings without a better one after which a round ends; 0: never"),
     "seed": ("seed", int, "draws the held-out documents and the batches"),
 }
+_CHOICES: Mapping[str, tuple[Any, str]] = {  # field of TrainingSettings: values, help
+    "precision": (
+        Precision, "bf16 computes with 16 bits and is slow where the processor has none; auto takes it where it has"
+    ),
+    "similarity": (
+        Similarity, "what a bi-encoder compares by, in search too; dot: inner products, which dpr always takes"
+    ),
+    "keep": (
+        Keep, "the weights that scored best on held-out questions, or the last ones, as with --held-out 0"
+    ),
+}  # fmt: skip
 
 
 def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -57,7 +78,11 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     plan, usual = TrainingPlan(), TrainingSettings()
     command = subparsers.add_parser("train", help="fine-tune a retriever on one's own documents", description=__doc__)
     command.add_argument(
-        "--kind", choices=KINDS, default=plan.kind, help=f"one vector a text, or one a token (default: {plan.kind})"
+        "--kind",
+        choices=KINDS,
+        default=plan.kind,
+        help="one vector a text, two such encoders (one of questions, one of passages), or one vector a token "
+        f"(default: {plan.kind})",
     )
     command.add_argument("--name", default="", help="of the model to be (default: my-KIND, the first free one)")
     command.add_argument(
@@ -74,20 +99,11 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
             metavar="N",
             help=f"{text} (default: {getattr(usual, name):g})",
         )
-    command.add_argument(
-        "--precision",
-        choices=get_args(Precision),
-        default=usual.precision,
-        help="bf16 computes with 16 bits and is slow where the processor has none; auto takes it where it has "
-        f"(default: {usual.precision})",
-    )
-    command.add_argument(
-        "--keep",
-        choices=get_args(Keep),
-        default=usual.keep,
-        help="the weights that scored best on held-out questions, or the last ones, of all steps "
-        f"(default: {usual.keep})",
-    )
+    for name, (values, text) in _CHOICES.items():
+        usually = getattr(usual, name)
+        command.add_argument(
+            f"--{name}", choices=get_args(values), default=usually, help=f"{text} (default: {usually})"
+        )
     command.add_argument(
         "--among",
         type=int,
@@ -112,7 +128,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         type=float,
         default=plan.held_out,
         metavar="SHARE",
-        help=f"share of the questions whose documents are held out (default: {plan.held_out:g})",
+        help=f"share of the questions whose documents are held out; 0: none (default: {plan.held_out:g})",
     )
     command.add_argument("--unreviewed", action="store_true", help="train with questions that nobody has reviewed too")
     command.add_argument("--device", default="", help="cpu, cuda, … (default: a GPU where there is one)")
@@ -189,11 +205,12 @@ def _triples(services: Services, arguments: argparse.Namespace, plan: TrainingPl
 def _plan(services: Services, arguments: argparse.Namespace, settings: Settings) -> TrainingPlan:
     scope = services.documents.collections.searched(LOCAL_OWNER, scope_of(services, arguments)).document_ids
     numbers = {name: getattr(arguments, option.replace("-", "_")) for option, (name, _, _) in _NUMBERS.items()}
+    chosen = {name: getattr(arguments, name) for name in _CHOICES}
     return TrainingPlan(
         arguments.kind,
         arguments.name,
         arguments.base,
-        TrainingSettings(**numbers, precision=arguments.precision, k=settings.retrieval.k, keep=arguments.keep),
+        TrainingSettings(**numbers, **chosen, k=settings.retrieval.k),
         arguments.among,
         arguments.margin,
         arguments.teacher,
@@ -267,10 +284,12 @@ def _object(prepared: Prepared | None, model: TrainedModel | None, evaluated: Ma
 def _said(model: TrainedModel, evaluated: Mapping[str, Row]) -> str:
     record = model.record
     rows = {name: (one.before, one.after, one.difference) for name, one in record.compared.items()}
-    lines = [f"{model.name} lies in {model.path}", f"{record.held_out} held-out questions:", *map(_line, *_pairs(rows))]
+    lines = [f"{model.name} lies in {model.path}"]
+    if rows:
+        lines += [f"{record.held_out} held-out questions:", *map(_line, *_pairs(rows))]
     if evaluated:
         lines += ["questions of the file:", *map(_line, *_pairs(evaluated))]
-    lines += [record.warning] if record.warning else []
+    lines += [record.verdict] if record.warning or not rows else []
     return "\n".join([*lines, f"Use it with --{model.setting.replace('_', '-')} {model.name}"])
 
 

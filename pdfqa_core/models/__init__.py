@@ -48,7 +48,7 @@ class Models:
                 "Start it without PDFQA_CLUSTER.",
             )
         encoders = Encoders.with_graphs(
-            graphs_path(settings.llm), files.encoders.find, files.encoders.find_late, cluster
+            graphs_path(settings.llm), files.encoders.folders, files.encoders.find_late, cluster
         )
         return cls(encoders, LanguageModel(settings.llm, files), files, settings.server.demo, cluster)
 

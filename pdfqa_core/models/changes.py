@@ -51,8 +51,7 @@ class Changes:
 
     def use_encoder(self, name: str) -> None:
         """Compare meanings by an encoder ("" is the bundled one), now and at the next start. Raises ModelError."""
-        for part in parts_of(name):
-            self.files.encoders.find(part)
+        self.files.encoders.folders(name)
         self.files.remember_encoder(name)
         self.files.encoders.chosen = name
 

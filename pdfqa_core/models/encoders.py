@@ -142,11 +142,11 @@ class Encoders:
     def with_graphs(
         cls,
         folder: Path,
-        find: Callable[[str], str] = str,
+        folders: Callable[[str], Sequence[str]] = parts_of,
         find_late: Callable[[str], str] = str,
         cluster: Cluster | None = None,
     ) -> Encoders:
-        """Return encoders whose ONNX graphs lie below `folder`; `find` gives the folder of a name known here.
+        """Return encoders whose ONNX graphs lie below `folder`; `folders` gives that of a name, or the two of a pair.
 
         With a `cluster` passages are encoded there.
         """
@@ -157,7 +157,7 @@ class Encoders:
             return Encoder(model, graphs=folder, precision=precision)
 
         def make(path_or_name: str, precision: str) -> PassageEncoder:
-            found = [one(find(part), precision) for part in parts_of(path_or_name)]
+            found = [one(place, precision) for place in folders(path_or_name)]
             return PairedEncoder(*found) if len(found) > 1 else found[0]
 
         return cls(make, find_late)

@@ -20,11 +20,11 @@ from pdfqa_core.llm.downloads import Downloads
 from pdfqa_core.llm.gguf import check_model, read_header
 from pdfqa_core.llm.hardware import COMFORTABLE, Fit, Memory, fit, memory, needed_memory
 from pdfqa_core.llm.partial import forget
-from pdfqa_core.models.trained import TrainedModel, trained_model, trained_models, trained_path
+from pdfqa_core.models.trained import EMBEDDING, LATE, TrainedModel, trained_model, trained_models, trained_path
 from pdfqa_core.retrieval.encoder import parts_of
 from pdfqa_core.settings import CHOICES, LLMSettings, RetrievalSettings, read_choices
 from pdfqa_core.shipped import SHIPPED
-from pdfqa_core.training import BI_ENCODER, LATE_INTERACTION
+from pdfqa_core.training import DPR, pair_in
 from pdfqa_core.types import Progress
 from pdfqa_core.whole_files import cannot_write, write_atomically
 
@@ -180,7 +180,7 @@ class EncoderFiles:
         return EncoderFile(entry, partial=whole + sum(partial_bytes(path.parent, path.name) for path in wanted))
 
     def trained(self) -> tuple[TrainedModel, ...]:
-        """Return the models that were trained here, of both kinds, by name."""
+        """Return the models that were trained here, of all kinds, by name."""
         return trained_models(self.folder)
 
     def foreign(self, named: Iterable[str]) -> tuple[str, ...]:
@@ -191,12 +191,18 @@ class EncoderFiles:
         known = {"", *(one.name for one in read_encoders()), *(one.name for one in self.trained())}
         return tuple(name for name in dict.fromkeys(named) if name not in known)
 
+    def folders(self, path_or_name: str) -> tuple[str, ...]:
+        """Return the folder of an encoder, see `find`, or the two of a pair: one that was trained here, or "A + B"."""
+        found = tuple(self.find(part) for part in parts_of(path_or_name))
+        model = trained_model(self.folder, path_or_name)
+        return pair_in(found[0]) if model is not None and model.record.kind == DPR else found
+
     def find_late(self, path_or_name: str) -> str:
         """Return the folder of a late interaction model that was trained here, any other path or name as it is.
 
         Raises ModelError where the model is of another kind.
         """
-        return trained_path(self.folder, path_or_name, LATE_INTERACTION) or path_or_name
+        return trained_path(self.folder, path_or_name, LATE) or path_or_name
 
     def find(self, path_or_name: str) -> str:
         """Return the folder of an encoder that was trained here or is of the catalogue, any other as it is.
@@ -204,7 +210,7 @@ class EncoderFiles:
         Raises ModelError where it is not here, or not wholly, or is of another kind.
         """
         if not is_encoder(path_or_name):
-            return trained_path(self.folder, path_or_name, BI_ENCODER) or path_or_name
+            return trained_path(self.folder, path_or_name, EMBEDDING) or path_or_name
         entry = encoder_entry(path_or_name)
         found = self._of(entry)
         if not found.path:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pdfqa_core.errors import ModelError, UsageError
 from pdfqa_core.json_codec import encode
-from pdfqa_core.training import BI_ENCODER, CARD, NOT_STATED, RECORD, Compared, TrainingRecord, card, read_record
+from pdfqa_core.training import CARD, LATE_INTERACTION, NOT_STATED, RECORD, Compared, TrainingRecord, card, read_record
 from pdfqa_core.whole_files import cannot_write, sync_folder, unfinished_name, write_atomically
 
 # ----------------------------------------------------------------------------------------------------
@@ -57,7 +57,7 @@ def _card(path_or_name: str) -> Path | None:
 # Models that were trained here: they lie beside the encoders of the catalogue, each in a folder of its name.
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
-SETTING = {True: "embedding_model", False: "late_model"}  # by whether it is a bi-encoder
+EMBEDDING, LATE = "embedding_model", "late_model"  # the settings of retrieval that take the name of a trained model
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class TrainedModel:
     @property
     def setting(self) -> str:
         """The setting of retrieval that takes its name."""
-        return SETTING[self.record.kind == BI_ENCODER]
+        return LATE if self.record.kind == LATE_INTERACTION else EMBEDDING
 
     @property
     def size(self) -> int:
@@ -102,15 +102,15 @@ def trained_models(folder: Path) -> tuple[TrainedModel, ...]:
     return tuple(one for one in found if one is not None)
 
 
-def trained_path(folder: Path, name: str, kind: str) -> str:
-    """Return the folder of a model of this kind, "" where none goes by the name.
+def trained_path(folder: Path, name: str, setting: str) -> str:
+    """Return the folder of a model that this setting takes, "" where none goes by the name.
 
-    Raises ModelError where the model is of the other kind.
+    Raises ModelError where another setting takes it.
     """
     found = trained_model(folder, name)
     if found is None:
         return ""
-    if found.record.kind != kind:
+    if found.setting != setting:
         raise ModelError(f"{name} is a {found.record.kind} model.", f"Name it as {found.setting}.")
     return found.path
 

@@ -71,7 +71,7 @@ from pdfqa_core.protocols.hotpotqa import HotpotCase
 from pdfqa_core.protocols.retrieval import covered
 from pdfqa_core.reading.outcomes import lines_of
 from pdfqa_core.retrieval import Index, SearchIndex, needs_embeddings, prepared
-from pdfqa_core.retrieval.encoder import TextEncoder, Vectors, parts_of
+from pdfqa_core.retrieval.encoder import TextEncoder, Vectors
 from pdfqa_core.retrieval.model_folder import ModelFolder
 from pdfqa_core.retrieval.onnx_graph import INT8
 from pdfqa_core.retrieval.postings import Postings
@@ -536,7 +536,7 @@ def _used(settings: Settings, files: EncoderFiles) -> Mapping[str, tuple[str, tu
     parameters = chosen.model_dump()
     found = {}
     if needs_embeddings(parameters):
-        found[ENCODER] = (chosen.embedding_model, tuple(map(files.find, parts_of(chosen.embedding_model))))
+        found[ENCODER] = (chosen.embedding_model, files.folders(chosen.embedding_model))
     if prepared(parameters):
         found[LATE] = (chosen.late_model, (files.find_late(chosen.late_model),))
     if chosen.reranker:
@@ -937,7 +937,7 @@ class _Bench:
         self._replies: ChainMap[str, str] = ChainMap({}, {}, self._stored)  # of this task, of this worker, of before
         files, opened_with = ModelFiles(NOWHERE, material.models), Settings()
         opened_with = opened_with.model_copy(update={"extraction": material.extraction})
-        encoders = Encoders.with_graphs(material.graphs, files.encoders.find, files.encoders.find_late)
+        encoders = Encoders.with_graphs(material.graphs, files.encoders.folders, files.encoders.find_late)
         models = Models(encoders, LanguageModel(settings.llm, files, key=lambda url: material.key), files)
         llm = CachedLLM(models.language.llm(), self._replies, mark=material.mark)
         documents = DocumentService(store, opened_with, tasks)

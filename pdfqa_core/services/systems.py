@@ -11,11 +11,11 @@ from typing import Any
 
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.models import TrainedModel
+from pdfqa_core.models.trained import EMBEDDING
 from pdfqa_core.services import (
     recipes,
 )
 from pdfqa_core.settings import Settings
-from pdfqa_core.training import BI_ENCODER
 
 WITH = " + "  # between a retriever and the model that it is to use
 
@@ -57,7 +57,7 @@ def with_models(models: Iterable[TrainedModel]) -> list[str]:
     return [
         f"{retriever}{WITH}{one.name}"
         for one in models
-        for retriever in (("dense", "hybrid") if one.record.kind == BI_ENCODER else ("late_interaction",))
+        for retriever in (("dense", "hybrid") if one.setting == EMBEDDING else ("late_interaction",))
     ]
 
 

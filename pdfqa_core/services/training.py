@@ -25,7 +25,7 @@ from pdfqa_core.llm.hardware import memory
 from pdfqa_core.metrics.comparison import compare
 from pdfqa_core.models import ModelFiles, Models, TrainedModel
 from pdfqa_core.models.files import encoder_entry, is_encoder
-from pdfqa_core.models.trained import check_name, keep_trained, note_people, stated_licence
+from pdfqa_core.models.trained import EMBEDDING, check_name, keep_trained, note_people, stated_licence
 from pdfqa_core.protocols.base import Case, CaseFile
 from pdfqa_core.retrieval import SearchIndex, index_text, needs_embeddings, prepared
 from pdfqa_core.retrieval.encoder import parts_of
@@ -40,8 +40,11 @@ from pdfqa_core.storage.records import Outcome, SyntheticQuestion
 from pdfqa_core.storage.synthetic_questions import SyntheticQuestions
 from pdfqa_core.training import (
     BI_ENCODER,
+    DPR,
     KINDS,
+    LATE_INTERACTION,
     MARGIN,
+    NOTHING_HELD_OUT,
     TRAINEES,
     Checkpoint,
     Compared,
@@ -90,8 +93,9 @@ class TrainingPlan:
     `kind` is one of KINDS, `name` what the model will be called ("": the first free one). `base` is a path, a hub name
     or a name known here ("": what the settings name). Hard negatives are among the first `k` of the settings'
     retriever; `margin` and `teacher` (path or hub name of a cross-encoder, "": the retriever's scores) filter them.
-    `held_out` is the share of questions whose documents are held out. `unreviewed` takes questions nobody has looked at
-    besides those accepted. `restart` forgets a run that was stopped. No `document_ids`: all documents.
+    `held_out` is the share of questions whose documents are held out; with 0 the last weights are kept, since nothing
+    chooses. `unreviewed` takes questions nobody has looked at besides those accepted. `restart` forgets a run that was
+    stopped. No `document_ids`: all documents.
     """
 
     kind: str = BI_ENCODER
@@ -113,14 +117,23 @@ class TrainingPlan:
             raise UsageError(f"There is no kind of model called {self.kind!r}.", f"Choose one of: {', '.join(KINDS)}.")
         if self.name:
             check_name(self.name)
-        if self.k < 1 or not 0 <= self.margin <= 1 or not 0 < self.held_out < 1:
+        if self.k < 1 or not 0 <= self.margin <= 1 or not 0 <= self.held_out < 1:
             raise UsageError(
                 f"k is {self.k}, margin {self.margin} and the share held out {self.held_out}.",
-                "k is 1 or more, the margin 0 to 1, and the share between 0 and 1.",
+                "k is 1 or more, the margin 0 to 1, and the share 0 or more and below 1.",
             )
         if self.settings.distil and not self.teacher:
             raise UsageError("Margin distillation needs a teacher.", "Name a cross-encoder as teacher, or turn it off.")
+        if self.kind == LATE_INTERACTION and self.settings.similarity != "cosine":
+            raise UsageError("Late interaction compares tokens by cosine.", "Choose another kind, or cosine.")
         self.settings.check()
+
+    @property
+    def carried_out(self) -> TrainingPlan:
+        """The plan with what follows from its kind and from nothing being held out."""
+        changes: dict[str, Any] = {"similarity": "dot"} if self.kind == DPR else {}
+        changes |= {} if self.held_out else {"keep": "last"}
+        return replace(self, settings=replace(self.settings, **changes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,10 +280,10 @@ class TrainingService:
     def systems(self, model: TrainedModel, settings: Settings) -> dict[str, Settings]:
         """Return the recipe with the model it started from and with itself, by "before" and "after".
 
-        Alone: a bi-encoder as dense retrieval, late interaction over all passages. Both with exact weights: whether 8
-        bits are used is else decided for each model by its speed here, and would be measured too.
+        Alone: an embedding model as dense retrieval, late interaction over all passages. Both with exact weights:
+        whether 8 bits are used is else decided for each model by its speed here, and would be measured too.
         """
-        retriever = "dense" if model.record.kind == BI_ENCODER else "late_interaction"
+        retriever = "dense" if model.setting == EMBEDDING else "late_interaction"
         alone = settings.changed(
             "retrieval", retriever=retriever, first_stage="none", reranker="", embedding_precision="exact"
         )
@@ -321,18 +334,21 @@ class TrainingService:
         kept). `asked` will measure the model: UsageError where it would be trained on what they were made of.
         `only_prepare` ends before the first step.
         """
+        self._check(plan)
+        with self._tasks.start(task) as stop:
+            yield from self._train(owner, plan.carried_out, settings, asked, only_prepare, stop)
+
+    def _check(self, plan: TrainingPlan) -> None:
         plan.check()
         if self._models.demo:
             raise PdfQAError("Visitors of a demo cannot train models.", "Run the app on your own computer.")
-        with self._tasks.start(task) as stop:
-            yield from self._train(owner, plan, settings, asked, only_prepare, stop)
 
     def triples(
-        self, owner: str, plan: TrainingPlan, settings: Settings
+        self, owner: str, plan: TrainingPlan, settings: Settings, *, task: str = ""
     ) -> Generator[Progress, None, list[tuple[str, Passage, Passage]]]:
         """Yield progress and return the triples (q, p+, p-) that training would begin with. Raises as `train` does."""
-        plan.check()
-        with self._tasks.start("") as stop:
+        self._check(plan)
+        with self._tasks.start(task) as stop:
             data, _ = yield from self._data(owner, plan, settings, stop)
         return [triple for one in data.examples for triple in one.triples]
 
@@ -353,7 +369,9 @@ class TrainingService:
         if asked:
             check_leakage(self._trained_on(owner, name, base, data), asked, generated_questions(self._questions, owner))
         yield Progress("loading the model to train")
-        trainee = TRAINEES[plan.kind].load(self._place(plan.kind, base), plan.device or None)
+        trainee = TRAINEES[plan.kind].load(
+            *self._places(plan.kind, base), device=plan.device or None, similarity=plan.settings.similarity
+        )
         precision, note = precision_on(trainee.device, plan.settings.precision)
         plan = replace(plan, settings=replace(plan.settings, precision=precision))
         notes = (*notes, note) if note else notes
@@ -389,12 +407,17 @@ class TrainingService:
     @staticmethod
     def _base(plan: TrainingPlan, settings: Settings) -> str:
         chosen = settings.retrieval
-        return plan.base or (chosen.embedding_model if plan.kind == BI_ENCODER else chosen.late_model)
+        return plan.base or (chosen.late_model if plan.kind == LATE_INTERACTION else chosen.embedding_model)
 
-    def _place(self, kind: str, base: str) -> str:
-        """Return the folder or hub name of the model to start from."""
+    def _places(self, kind: str, base: str) -> tuple[str, ...]:
+        """Return the folder or hub name of the model to start from, or the two of a pair. Raises UsageError."""
         files = self._models.files.encoders
-        return files.find(base) if kind == BI_ENCODER or is_encoder(base) else files.find_late(base)
+        if kind == LATE_INTERACTION and not is_encoder(base):
+            return (files.find_late(base),)
+        found = files.folders(base)
+        if kind == BI_ENCODER and len(found) > 1:
+            raise UsageError(f"{base} is a pair of encoders.", f"Start from another model, or train the kind {DPR}.")
+        return found
 
     def _check_disk(self, trainee: Trainee) -> None:
         needed = disk_bytes(trainee)
@@ -514,12 +537,12 @@ class TrainingService:
             rounds=state.records,
             scores=state.scores,
             losses=state.losses,
-            compared=compared(state.before, state.after, plan.settings.k, plan.settings.seed),
+            compared=compared(state.before, state.after, plan.settings.k, plan.settings.seed) if state.before else {},
             seconds=state.seconds,
             made_at=datetime.now(UTC),
             versions=versions(MODELS),
             trained_on=self._trained_on(owner, name, base, data),
-            notes=notes,
+            notes=tuple(note for note in notes if note != NOTHING_HELD_OUT),  # its verdict says so
         )
 
     def _trained_on(self, owner: str, name: str, base: str, data: TrainingData) -> TrainedOn:
@@ -537,7 +560,7 @@ class TrainingService:
         before = [
             one.record.trained_on
             for one in self._models.files.encoders.trained()
-            if base and base in (one.name, one.path)
+            if any(part and part in (one.name, one.path) for part in parts_of(base))
         ]
         return joined(name, [*before, own])
 
@@ -547,6 +570,8 @@ class TrainingService:
             return BUNDLED_LICENCE
         if is_encoder(base):
             return encoder_entry(base).licence
+        if len(parts := parts_of(base)) > 1:
+            return ", ".join(dict.fromkeys(map(self._licence, parts)))
         trained = next((one for one in self._models.files.encoders.trained() if base in (one.name, one.path)), None)
         if trained is not None:
             return trained.record.base_licence

@@ -2,6 +2,7 @@
 
 from pdfqa_core.training.base import (
     BI_ENCODER,
+    DPR,
     KINDS,
     LATE_INTERACTION,
     ROUNDS,
@@ -9,6 +10,7 @@ from pdfqa_core.training.base import (
     Keep,
     Pair,
     Precision,
+    Similarity,
     TrainingSettings,
 )
 from pdfqa_core.training.checkpoint import Checkpoint, RoundRecord, Scored, State
@@ -17,6 +19,7 @@ from pdfqa_core.training.leakage import Generated, TrainedOn, check_leakage, joi
 from pdfqa_core.training.loop import Step, TrainingEvent
 from pdfqa_core.training.negatives import (
     MARGIN,
+    NOTHING_HELD_OUT,
     Compared,
     RankedPairs,
     Split,
@@ -31,22 +34,24 @@ from pdfqa_core.training.record import CARD, NOT_STATED, RECORD, TrainingRecord,
 from pdfqa_core.training.rounds import Estimate, TrainingData, disk_bytes, estimate, train_in_rounds
 from pdfqa_core.training.trainee import (
     BiEncoder,
+    EncoderPair,
     LateInteraction,
     Trainee,
     in_batch_loss,
     inner_products,
     margin_loss,
     maxsim,
+    pair_in,
 )
 
-TRAINEES: dict[str, type[Trainee]] = {one.kind: one for one in (BiEncoder, LateInteraction)}
+TRAINEES: dict[str, type[Trainee]] = {one.kind: one for one in (BiEncoder, EncoderPair, LateInteraction)}
 
 __all__ = [
-    "BI_ENCODER", "CARD", "KINDS", "LATE_INTERACTION", "MARGIN", "NOT_STATED", "RECORD", "ROUNDS", "TRAINEES",
-    "BiEncoder", "Checkpoint", "Compared", "Estimate", "Example", "Generated", "Keep", "LateInteraction", "Pair",
-    "Precision", "RankedPairs", "RoundRecord", "Scored", "Split", "State", "Step", "Teacher", "TrainedOn", "Trainee",
-    "TrainingData", "TrainingEvent", "TrainingRecord", "TrainingSettings", "card", "check_leakage", "compared",
-    "disk_bytes", "distractors", "estimate", "has_bf16", "in_batch_loss", "inner_products", "joined", "leaked",
-    "made_of", "margin_loss", "maxsim", "mine", "precision_on", "read_record", "said", "split_by_documents",
-    "train_in_rounds", "words_hash",
+    "BI_ENCODER", "CARD", "DPR", "KINDS", "LATE_INTERACTION", "MARGIN", "NOTHING_HELD_OUT", "NOT_STATED", "RECORD",
+    "ROUNDS", "TRAINEES", "BiEncoder", "Checkpoint", "Compared", "EncoderPair", "Estimate", "Example", "Generated",
+    "Keep", "LateInteraction", "Pair", "Precision", "RankedPairs", "RoundRecord", "Scored", "Similarity", "Split",
+    "State", "Step", "Teacher", "TrainedOn", "Trainee", "TrainingData", "TrainingEvent", "TrainingRecord",
+    "TrainingSettings", "card", "check_leakage", "compared", "disk_bytes", "distractors", "estimate", "has_bf16",
+    "in_batch_loss", "inner_products", "joined", "leaked", "made_of", "margin_loss", "maxsim", "mine", "pair_in",
+    "precision_on", "read_record", "said", "split_by_documents", "train_in_rounds", "words_hash",
 ]  # fmt: skip

@@ -8,11 +8,12 @@ from typing import Literal, TypeAlias
 from pdfqa_core.errors import UsageError
 from pdfqa_core.types import Passage
 
-BI_ENCODER, LATE_INTERACTION = "bi-encoder", "late-interaction"
-KINDS = (BI_ENCODER, LATE_INTERACTION)
+BI_ENCODER, DPR, LATE_INTERACTION = "bi-encoder", "dpr", "late-interaction"
+KINDS = (BI_ENCODER, DPR, LATE_INTERACTION)
 ROUNDS = 2  # "steps two and three are repeated once", seed 001
 Precision: TypeAlias = Literal["auto", "fp32", "bf16"]
 Keep: TypeAlias = Literal["best", "last"]
+Similarity: TypeAlias = Literal["cosine", "dot"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,8 @@ class TrainingSettings:
     computed at once, whatever the batch. `precision` "auto" is bf16 where the device has it, else fp32. Every
     `evaluate_every` steps HR@k, MRR and loss on held-out documents are taken; after `patience` times without a better
     one the round ends (0: never). `keep` "best" takes the weights that scored best; "last" those of the last of all
-    `steps`, which no score ends early.
+    `steps`, which no score ends early. A bi-encoder's vectors are compared by `similarity`: "cosine", or "dot" for the
+    products S = Q Pᵀ of vectors of any length. A DPR pair always takes "dot", late interaction cosines of tokens.
     """
 
     steps: int = 200
@@ -61,8 +63,6 @@ class TrainingSettings:
     hard_negatives: int = 1
     learning_rate: float = 2e-5
     warm_up: float = 0.1
-    weight_decay: float = 0.01
-    clip: float = 1.0
     scale: float = 0.0
     distil: float = 0.0
     chunk: int = 16
@@ -72,6 +72,7 @@ class TrainingSettings:
     k: int = 5
     seed: int = 0
     keep: Keep = "best"
+    similarity: Similarity = "cosine"
 
     def check(self) -> None:
         """Raise UsageError where training cannot be done like this."""
@@ -84,7 +85,5 @@ class TrainingSettings:
             raise UsageError(f"learning_rate is {self.learning_rate}.", "Give a small number such as 2e-5.")
         if not 0 <= self.warm_up <= 1:
             raise UsageError(f"warm_up is {self.warm_up}.", "It is a share of the steps, 0 to 1.")
-        if min(self.weight_decay, self.scale, self.distil) < 0 or self.clip <= 0:
-            raise UsageError(
-                "weight_decay, scale and distil cannot be below 0, and clip must be above.", "Change them."
-            )
+        if min(self.scale, self.distil) < 0:
+            raise UsageError("scale and distil cannot be below 0.", "Change them.")

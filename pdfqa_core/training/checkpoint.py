@@ -41,7 +41,7 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class RoundRecord:
-    """What came of a round: questions before and after filtering, steps taken, the last loss, the best score.
+    """What came of a round: questions before and after filtering, steps taken, the last loss, the best score if any.
 
     `found_by_new` and `found_by_old` count the questions whose passage the new and the out-of-domain model found.
     """
@@ -51,9 +51,14 @@ class RoundRecord:
     kept: int
     steps: int
     loss: float | None
-    best: Scored
+    best: Scored | None
     found_by_new: int
     found_by_old: int
+
+    @property
+    def best_scores(self) -> tuple[float | None, float | None]:
+        """HR@k and MRR of the best score; None where nothing is held out."""
+        return (None, None) if self.best is None else (self.best.hit_rate, self.best.mrr)
 
 
 @dataclass(slots=True)

@@ -1,6 +1,6 @@
 """Training of one round: steps, scores on held-out documents, early stopping, checkpoints.
 
-The same for both kinds of model; everything drawn by chance follows from seed and step.
+The same for all kinds of model; everything drawn by chance follows from seed and step.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import torch
 
 CHECKPOINT_SECONDS = 120.0
+CLIP, WEIGHT_DECAY = 1.0, 0.01  # of the gradients' norm; of AdamW
 STOPPED = "Training was stopped. What was learnt is kept: the same command goes on from there."
 
 
@@ -96,7 +97,7 @@ class Training:
         self._written_at = self._clock()
 
     def take_best(self) -> None:
-        """Go back to the weights that scored best."""
+        """Go back to the weights that scored best, or the last ones where nothing is scored."""
         self.trainee.model.load_state_dict(self.best)
 
     # ------------------------------------------------------------ a round
@@ -142,11 +143,13 @@ class Training:
             self.save()
             raise
         self._optimizer = None
+        if not self.held_out.pairs:
+            self.best = _copy(self.trainee.model.state_dict())
 
     def _score_due(self) -> bool:
         """Whether held-out questions are to be scored now: before the first step, every so often, after the last."""
         state, settings = self.state, self.settings
-        if any((one.round, one.step) == (state.round, state.step) for one in state.scores):
+        if not self.held_out.pairs or any((one.round, one.step) == (state.round, state.step) for one in state.scores):
             return False
         if state.step == 0:
             return state.round == 1
@@ -172,7 +175,7 @@ class Training:
             raise PdfQAError(
                 f"The loss of step {self.state.step + 1} is no number.", "Use a lower learning rate, and fp32."
             )
-        torch.nn.utils.clip_grad_norm_(model.parameters(), self.settings.clip)
+        torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP)
         for group in optimizer.param_groups:
             group["lr"] = learning_rate(self.state.step, self.settings)
         optimizer.step()
@@ -181,9 +184,8 @@ class Training:
     def _new_optimizer(self) -> torch.optim.AdamW:
         import torch
 
-        return torch.optim.AdamW(
-            self.trainee.model.parameters(), lr=self.settings.learning_rate, weight_decay=self.settings.weight_decay
-        )
+        parameters = self.trainee.model.parameters()
+        return torch.optim.AdamW(parameters, lr=self.settings.learning_rate, weight_decay=WEIGHT_DECAY)
 
 
 def learning_rate(step: int, settings: TrainingSettings) -> float:

@@ -242,11 +242,16 @@ class Split:
     note: str = ""
 
 
+NOTHING_HELD_OUT = (
+    "Nothing is held out: no score chooses a step, the last weights are kept, and no figure is of unseen questions."
+)
 ONE_DOCUMENT = "All questions are about one document: its last pages are held out, not other documents."
 
 
 def split_by_documents(pairs: Sequence[Pair], passages: Sequence[Passage], share: float, seed: int) -> Split:
     """Return the pairs split so that about `share` of them, of whole documents drawn with `seed`, are held out."""
+    if not share:
+        return Split(tuple(pairs), (), tuple(passages), (), NOTHING_HELD_OUT)
     counts: dict[str, int] = {}
     for pair in pairs:
         document = pair.positive.document_id

@@ -13,7 +13,7 @@ from pdfqa_core.metrics.statistics import Summary
 from pdfqa_core.training.base import TrainingSettings
 from pdfqa_core.training.checkpoint import RoundRecord, Scored
 from pdfqa_core.training.leakage import TrainedOn
-from pdfqa_core.training.negatives import Compared, said
+from pdfqa_core.training.negatives import NOTHING_HELD_OUT, Compared, said
 
 RECORD = "training.json"
 NO_HELP = (
@@ -58,29 +58,27 @@ class TrainingRecord:
     people: Mapping[str, Mapping[str, Compared]] = field(default_factory=dict)
 
     @property
-    def gain(self) -> Compared:
-        """HR@k before and after, what decides whether training helped."""
-        return next(one for name, one in self.compared.items() if name.startswith("HR@"))
-
-    @property
-    def helped(self) -> bool:
-        """Whether HR@k or, where that is the same, MRR rose on held-out questions."""
-        return (self.gain.difference.mean or 0.0, self.compared["MRR"].difference.mean or 0.0) > (0.0, 0.0)
+    def helped(self) -> bool | None:
+        """Whether HR@k or, where that is the same, MRR rose on held-out questions; None where none are held out."""
+        gains = [one.difference.mean or 0.0 for one in self.compared.values()]
+        return gains > [0.0] * len(gains) if gains else None
 
     @property
     def warning(self) -> str:
         """Sentences where training did not help, on held-out questions or those of people; "" where it did on all."""
-        found = [] if self.helped else [NO_HELP]
+        found = [NO_HELP] if self.helped is False else []
         if self.helped and not any(one.better for one in self.compared.values()):
             found.append(UNCERTAIN)
         for name, scores in self.people.items():
-            if scores and (words := _on_people(name, scores, helped=self.helped)):
+            if scores and (words := _on_people(name, scores, helped=self.helped is not False)):
                 found.append(words)
         return " ".join(found)
 
     @property
     def verdict(self) -> str:
-        """The warning, else on which questions the model is better."""
+        """The warning, else on which questions the model is better; with nothing held out that first."""
+        if not self.compared:
+            return f"{NOTHING_HELD_OUT} {self.warning}".strip()
         people = "".join(f" and on those of {name}" for name in self.people)
         return self.warning or f"Better than its base on held-out questions{people}; the interval is above 0."
 
@@ -119,6 +117,13 @@ NOT_STATED = "not stated"  # of a licence
 BUNDLED_REPO = "sentence-transformers/all-MiniLM-L6-v2"
 Row = tuple[Summary, Summary, Summary]  # before, after, difference
 
+_HELD_OUT = """\
+{held_out} questions about documents that were held out, among all passages, with 95 % intervals:
+
+{scores}
+
+The held-out documents also chose the step at which training ended, so the scores after it are a little too good.
+Questions of people are not touched by that."""
 _CARD = """\
 ---
 base_model: {base}
@@ -134,12 +139,7 @@ The licence of the base model ({licence}) counts for this one too; the documents
 
 ## Scores
 
-{held_out} questions about documents that were held out, among all passages, with 95 % intervals:
-
 {scores}
-
-The held-out documents also chose the step at which training ended, so the scores after it are a little too good.
-Questions of people are not touched by that.
 {people}{warning}
 ## Rounds
 
@@ -151,6 +151,7 @@ Kept are questions whose passage the new or the out-of-domain retriever ({retrie
 
 - Data: {examples} questions, hash `{data_hash}`; recipe `{recipe}`
 - Hard negatives: {hard_negatives} a question and step, of the first {k} of {retriever}
+- Compared by {similarity}
 - At most {steps} steps a round of {batch} questions, AdamW, learning rate {rate:g}, {precision}, seed {seed}
 - {minutes:.0f} minutes of training
 - {versions}
@@ -161,7 +162,7 @@ def card(record: TrainingRecord) -> str:
     """Return the model's card as Markdown."""
     settings = record.settings
     rounds = (
-        [one.round, one.questions, one.kept, one.steps, *map(_number, (one.loss, one.best.hit_rate, one.best.mrr))]
+        [one.round, one.questions, one.kept, one.steps, *map(_number, (one.loss, *one.best_scores))]
         for one in record.rounds
     )
     licence_id = "unknown" if record.base_licence == NOT_STATED else record.base_licence.lower()
@@ -172,8 +173,9 @@ def card(record: TrainingRecord) -> str:
         kind=record.kind,
         name=record.name,
         day=f"{record.made_at:%Y-%m-%d}",
-        held_out=record.held_out,
-        scores=_scores(_rows(record.compared)),
+        scores=_HELD_OUT.format(held_out=record.held_out, scores=_scores(_rows(record.compared)))
+        if record.compared
+        else NOTHING_HELD_OUT,
         people=_people(record),
         warning=f"\n**{record.warning}**\n" if record.warning else "",
         rounds=_table(["round", "questions", "kept", "steps", "loss", f"HR@{settings.k}", "MRR"], rounds),
@@ -182,6 +184,7 @@ def card(record: TrainingRecord) -> str:
         examples=record.examples,
         data_hash=record.data_hash,
         recipe=record.settings_fingerprint,
+        similarity="inner product" if settings.similarity == "dot" else "cosine",
         hard_negatives=settings.hard_negatives,
         steps=settings.steps,
         batch=settings.batch,

@@ -82,10 +82,11 @@ def memory_bytes(trainee: Trainee, longest: int, settings: TrainingSettings) -> 
     Weights, gradients, two moments and the best weights, and what a chunk leaves behind in each layer of a BERT for the
     way back: about 16 vectors and 3 inner ones of each token, and 3 weights for each two tokens and head.
     """
-    config: Any = trainee.model.config
+    model = trainee.side(question=False)
+    config: Any = model.config
     layers, hidden = getattr(config, "num_hidden_layers", 12), getattr(config, "hidden_size", 768)
     heads, inner = getattr(config, "num_attention_heads", 12), getattr(config, "intermediate_size", 4 * hidden)
-    tokens = min(int(longest * TOKENS_A_WORD) + 2, int(trainee.model.max_seq_length or 512))
+    tokens = min(int(longest * TOKENS_A_WORD) + 2, int(model.max_seq_length or 512))
     of_a_text = layers * (tokens * (16 * hidden + 3 * inner) + 3 * heads * tokens * tokens)
     return NUMBER * (5 * _parameters(trainee) + settings.chunk * of_a_text)
 
@@ -107,7 +108,7 @@ class TrainingData:
     `examples` are those of training documents; `passages` are all of the training documents', which the filter looks
     among; the first `k` passages count there as found. `distractors` are passages of training documents that come
     near to held-out questions without answering them: short held-out documents alone are too easy to tell apart for any
-    step of the training to look better than another.
+    step of the training to look better than another. With nothing held out no step is scored.
     """
 
     examples: tuple[Example, ...]
@@ -126,7 +127,7 @@ class TrainingData:
                 f"{FEWEST_PASSAGES} are needed for a question to have wrong ones.",
                 "Add more documents, or longer ones.",
             )
-        if len(self.examples) < FEWEST_QUESTIONS or len(self.held_out) < FEWEST_HELD_OUT:
+        if len(self.examples) < FEWEST_QUESTIONS or 0 < len(self.held_out) < FEWEST_HELD_OUT:
             raise PdfQAError(
                 f"There are {len(self.examples)} questions to train on and {len(self.held_out)} to hold out; at least "
                 f"{FEWEST_QUESTIONS} and {FEWEST_HELD_OUT} are needed, and some hundred are better.",
@@ -179,7 +180,10 @@ def train_in_rounds(
         if state is None:
             state = training.state
             state.kept = tuple(one.pair.id for one in data.examples)
-            state.before = yield from in_background(lambda tell: everywhere.ranks(trainee, on_progress=tell, stop=stop))
+            with trainee.as_before():
+                state.before = yield from in_background(
+                    lambda tell: everywhere.ranks(trainee, on_progress=tell, stop=stop)
+                )
         else:
             training.load()
         while state.round <= ROUNDS:
@@ -205,7 +209,6 @@ def _filter(state: State, data: TrainingData, chosen: Sequence[Example], ranks: 
     new = {one.pair.id for one in chosen if 1 <= rank_of[one.pair.id] <= data.k}
     old = {one.pair.id for one in chosen if one.found}
     state.kept = tuple(one.pair.id for one in chosen if one.pair.id in new | old)
-    assert state.best is not None
     loss = next((loss for number, _, loss in reversed(state.losses) if number == state.round), None)
     record = RoundRecord(state.round, len(chosen), len(state.kept), state.step, loss, state.best, len(new), len(old))
     state.records += (record,)

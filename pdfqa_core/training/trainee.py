@@ -1,4 +1,4 @@
-"""What both kinds of model share while they are trained: texts to vectors with gradients, scores, saving."""
+"""What all kinds of model share while they are trained: texts to vectors with gradients, scores, saving."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from pdfqa_core.errors import StoppedError
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.retrieval.encoder import Encoder
 from pdfqa_core.retrieval.late_interaction import LateEncoder
-from pdfqa_core.retrieval.model_folder import encodable, prompts
+from pdfqa_core.retrieval.model_folder import COSINE, DOT, encodable, prompts
 from pdfqa_core.streaming import is_set
-from pdfqa_core.training.base import BI_ENCODER, LATE_INTERACTION
+from pdfqa_core.training.base import BI_ENCODER, DPR, LATE_INTERACTION, Similarity
 from pdfqa_core.types import Progress
 
 if TYPE_CHECKING:
@@ -79,9 +79,9 @@ def margin_loss(scores: Tensor, positives: Tensor, margins: Sequence[tuple[int, 
 
 
 # ----------------------------------------------------------------------------------------------------
-# What both kinds of model share while they are trained: texts to vectors with gradients, scores, saving.
+# What all kinds of model share while they are trained: texts to vectors with gradients, scores, saving.
 
-Embedded: TypeAlias = "tuple[Tensor, Tensor]"  # vectors (n x tokens x d) of length 1 and mask (n x tokens)
+Embedded: TypeAlias = "tuple[Tensor, Tensor]"  # vectors (n x tokens x d) and mask (n x tokens)
 SCORED_AT_ONCE = 16  # texts, where nothing is learnt
 ENCODING = "scoring held-out questions"
 
@@ -89,35 +89,53 @@ ENCODING = "scoring held-out questions"
 class Trainee(ABC):
     """A model of sentence-transformers that is being trained; it is nobody else's.
 
-    `scale` is what scores are multiplied by before the softmax where the settings name nothing.
+    `similarity` is what vectors are compared by, `before` what the model that it starts from was made for.
     """
 
     kind: ClassVar[str]
-    scale: ClassVar[float]
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Any, similarity: Similarity = COSINE, before: Similarity = COSINE) -> None:
         self.model = model
-        self.prompts = prompts(model)
+        self.similarity = similarity
+        self.before = before
 
     @classmethod
     @abstractmethod
-    def load(cls, path_or_name: str, device: str | None = None) -> Self:
+    def load(cls, *places: str, device: str | None = None, similarity: Similarity = COSINE) -> Self:
         """Return the model at a path or of a hub name ("" is the bundled one). Raises ModelError."""
+
+    @property
+    def scale(self) -> float:
+        """What scores are multiplied by before the softmax where the settings name nothing."""
+        return 1.0
+
+    def side(self, *, question: bool) -> Any:
+        """Return the model of sentence-transformers that reads questions, or the one that reads passages."""
+        return self.model
 
     @property
     def device(self) -> torch.device:
         """Where it computes."""
-        found: torch.device = self.model.device
+        found: torch.device = self.side(question=True).device
         return found
+
+    @contextmanager
+    def as_before(self) -> Iterator[None]:
+        """Compare inside by what the model that it starts from was made for."""
+        wanted, self.similarity = self.similarity, self.before
+        try:
+            yield
+        finally:
+            self.similarity = wanted
 
     def _features(self, texts: Sequence[str], question: bool) -> Any:
         """Return what the model makes of texts."""
         from sentence_transformers.util import batch_to_device
 
-        task = "query" if question else "document"
-        prompt = self.prompts["question" if question else "document"] or None
-        made = self.model.preprocess([encodable(text) for text in texts], prompt=prompt, task=task)
-        return self.model(batch_to_device(made, self.device), task=task)
+        model, task = self.side(question=question), "query" if question else "document"
+        prompt = prompts(model)["question" if question else "document"] or None
+        made = model.preprocess([encodable(text) for text in texts], prompt=prompt, task=task)
+        return model(batch_to_device(made, self.device), task=task)
 
     @abstractmethod
     def embed(self, texts: Sequence[str], *, question: bool) -> Embedded:
@@ -191,31 +209,81 @@ def same_chance(trainee: Trainee, seed: int) -> Iterator[None]:
 
 
 class BiEncoder(Trainee):
-    """A SentenceTransformer whose vectors have length 1.
+    """A SentenceTransformer, whose vectors have length 1 where they are compared by cosine.
 
     Cosines lie so near each other that a softmax over them tells nothing apart: they are multiplied by 20, as usual in
-    sentence-transformers.
+    sentence-transformers. Inner products are taken as they are.
     """
 
     kind: ClassVar[str] = BI_ENCODER
-    scale: ClassVar[float] = 20.0
 
     @classmethod
-    def load(cls, path_or_name: str, device: str | None = None) -> Self:
+    def load(cls, *places: str, device: str | None = None, similarity: Similarity = COSINE) -> Self:
         """Return the encoder at a path or of a hub name ("" is the bundled one). Raises ModelError."""
-        return cls(Encoder(path_or_name, device=device).fresh_model())
+        model = Encoder(places[0], device=device).fresh_model()
+        return cls(model, similarity, _compare_by(model, similarity))
+
+    @property
+    def scale(self) -> float:
+        """20 for cosines, 1 for inner products."""
+        return 20.0 if self.similarity == COSINE else 1.0
 
     def embed(self, texts: Sequence[str], *, question: bool) -> Embedded:
         """Return the vectors of texts (n x 1 x d)."""
         import torch
         from torch.nn.functional import normalize
 
-        vectors = normalize(self._features(texts, question)["sentence_embedding"].float(), dim=-1)
+        vectors = self._features(texts, question)["sentence_embedding"].float()
+        vectors = normalize(vectors, dim=-1) if self.similarity == COSINE else vectors
         return vectors.unsqueeze(1), torch.ones(len(vectors), 1, dtype=torch.bool, device=vectors.device)
 
     def scores(self, questions: Embedded, passages: Embedded) -> Tensor:
-        """Return the cosines (n x m)."""
+        """Return the inner products (n x m), which are cosines where vectors have length 1."""
         return inner_products(questions[0].squeeze(1), passages[0].squeeze(1))
+
+
+def _compare_by(model: Any, similarity: Similarity) -> Similarity:
+    """Have a SentenceTransformer compare by this, when it is loaded again too; return what it was made for."""
+    from sentence_transformers.base.modules import Normalize
+
+    units = [place for place, module in enumerate(model) if isinstance(module, Normalize)]
+    before: Similarity = DOT if model.similarity_fn_name == DOT and not units else COSINE
+    model.similarity_fn_name = similarity
+    for place in reversed(units) if similarity == DOT else ():
+        del model[place]
+    return before
+
+
+# ----------------------------------------------------------------------------------------------------
+# A pair of encoders, one of questions and one of passages, compared by inner product (DPR).
+
+
+def pair_in(folder: str | Path) -> tuple[str, str]:
+    """Return where in its folder the encoders of a pair lie: that of questions, that of passages."""
+    return str(Path(folder) / "questions"), str(Path(folder) / "passages")
+
+
+class EncoderPair(BiEncoder):
+    """Two SentenceTransformers; where one place is named, both start from it."""
+
+    kind: ClassVar[str] = DPR
+
+    @classmethod
+    def load(cls, *places: str, device: str | None = None, similarity: Similarity = DOT) -> Self:
+        """Return the encoder of questions with the one of passages, always compared by inner product. ModelError."""
+        from torch.nn import ModuleList
+
+        sides = [BiEncoder.load(place, device=device, similarity=DOT) for place in (places[0], places[-1])]
+        return cls(ModuleList(one.model for one in sides), DOT, sides[0].before)
+
+    def side(self, *, question: bool) -> Any:
+        """Return the encoder of questions or that of passages."""
+        return self.model[0 if question else 1]
+
+    def save(self, folder: Path) -> None:
+        """Write each encoder into a folder of its own, see `pair_in`."""
+        for model, place in zip(self.model, pair_in(folder), strict=True):
+            model.save_pretrained(place, create_model_card=False)
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -229,12 +297,11 @@ class LateInteraction(Trainee):
     """
 
     kind: ClassVar[str] = LATE_INTERACTION
-    scale: ClassVar[float] = 1.0
 
     @classmethod
-    def load(cls, path_or_name: str, device: str | None = None) -> Self:
+    def load(cls, *places: str, device: str | None = None, similarity: Similarity = COSINE) -> Self:
         """Return the model at a path or of a hub name ("" is the bundled encoder). Raises ModelError."""
-        return cls(LateEncoder(path_or_name, device=device).fresh_model())
+        return cls(LateEncoder(places[0], device=device).fresh_model())
 
     def embed(self, texts: Sequence[str], *, question: bool) -> Embedded:
         """Return the vectors of the tokens of texts (n x tokens x d) and which of them count."""

@@ -10,7 +10,7 @@ import gradio as gr
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.models import Changes
 from pdfqa_core.models.files import title_of_encoder
-from pdfqa_core.models.trained import SETTING
+from pdfqa_core.models.trained import EMBEDDING, LATE
 from pdfqa_core.services import Services
 from pdfqa_core.ui.components import AT_ONCE, clicked, error_html, live_html, render
 from pdfqa_core.ui.downloads import BUSY, CALM, download_words
@@ -44,8 +44,8 @@ def known_models(services: Services) -> dict[Place, list[tuple[str, str]]]:
     files = services.models.files.encoders
     fetched = [(one.entry.title, one.entry.name) for one in files.all() if one.path]
     trained = [(one.setting, (f"{one.name}, trained here", one.name)) for one in files.trained()]
-    found: dict[Place, list[tuple[str, str]]] = {("retrieval", setting): [] for setting in SETTING.values()}
-    found["retrieval", SETTING[True]] += fetched
+    found: dict[Place, list[tuple[str, str]]] = {("retrieval", setting): [] for setting in (EMBEDDING, LATE)}
+    found["retrieval", EMBEDDING] += fetched
     for setting, one in trained:
         found["retrieval", setting].append(one)
     return found

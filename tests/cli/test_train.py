@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from pdfqa_core.retrieval import onnx_graph
 from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.storage import Outcome, Store
-from tests.retrieval.tiny_models import multi_vector_encoder
+from pdfqa_core.training import NOTHING_HELD_OUT
+from tests.retrieval.tiny_models import multi_vector_encoder, sentence_transformer
 from tests.serving_fakes import QUESTIONS
 
 pytest.importorskip("sentence_transformers")
@@ -58,6 +60,22 @@ def test_a_model_is_trained_measured_used_and_removed(train, run, tmp_path):
     removed = run("models", "remove", model["name"])
     assert removed.status == 0, removed.err
     assert run("models", "list", "--json").data["trained"] == []
+
+
+def test_what_is_trained_by_inner_product_on_all_questions_says_so_and_searches(train, run, tmp_path, monkeypatch):
+    monkeypatch.setattr(onnx_graph, "made_with", lambda: "")  # torch computes: graphs have tests of their own
+    base, found = sentence_transformer(tmp_path), {}
+    for kind in ("dpr", "bi-encoder"):
+        told = train("--kind", kind, "--base", base, "--similarity", "dot", "--held-out", 0)
+        assert told.status == 0, told.err
+        assert told.out.count(NOTHING_HELD_OUT) == 2  # before the training, and of its result
+        assert "HR@" not in told.out
+        use = ("--size", 60, "--step", 30, "--retriever", "dense", "--embedding-model", f"my-{kind}")
+        found[kind] = run("search", "How often are meters read?", *use, "--json").data["hits"]
+        assert abs(found[kind][0]["score"]) > 1  # no cosine
+    listed = run("models", "list", "--json").data["trained"]
+    assert [(one["name"], one["helped"]) for one in listed] == [("my-bi-encoder", None), ("my-dpr", None)]
+    assert train("--similarity", "dot").status == 2
 
 
 def test_triples_leave_as_a_data_set(train, tmp_path):

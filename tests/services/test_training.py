@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from pdfqa_core.errors import ModelError, PdfQAError, StorageError, UsageError
@@ -19,7 +21,9 @@ from pdfqa_core.storage import Outcome
 from pdfqa_core.synthesis import RULES
 from pdfqa_core.training import (
     BI_ENCODER,
+    DPR,
     LATE_INTERACTION,
+    NOTHING_HELD_OUT,
     Step,
     TrainingSettings,
     has_bf16,
@@ -37,7 +41,8 @@ SPLIT = BM25.changed("chunking", size=60, step=30)
 @pytest.fixture(scope="module")
 def bases(tmp_path_factory):
     root = tmp_path_factory.mktemp("tiny")
-    return {BI_ENCODER: str(sentence_transformer(root)), LATE_INTERACTION: str(multi_vector_encoder(root))}
+    single, many = str(sentence_transformer(root)), str(multi_vector_encoder(root))
+    return {BI_ENCODER: single, DPR: single, LATE_INTERACTION: many}
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +124,7 @@ def test_a_model_comes_of_it_that_retrieves(services, plan, folder, kind, monkey
     assert f"| HR@5 | {record.compared['HR@5'].before.mean:.3f} [" in card
     assert not (services.workspace / "training").exists()
     encoders = services.models.files.encoders
-    real = Encoders.with_graphs(folder / "graphs", encoders.find, encoders.find_late)
+    real = Encoders.with_graphs(folder / "graphs", encoders.folders, encoders.find_late)
     if kind == BI_ENCODER:
         assert real.encoder("mine").encode(["the plan"]).shape == (1, 32)
         with pytest.raises(ModelError, match="Name it as embedding_model"):
@@ -130,6 +135,28 @@ def test_a_model_comes_of_it_that_retrieves(services, plan, folder, kind, monkey
             real.encoder("mine")
     assert encoders.remove("mine")
     assert services.models.files.encoders.trained() == ()
+
+
+def test_a_pair_learns_from_all_questions_and_is_found_by_its_name(services, plan, folder, monkeypatch):
+    monkeypatch.setattr(onnx_graph, "made_with", lambda: "")
+    events = train(services, plan(DPR, name="pair", held_out=0))
+    prepared = next(event for event in events if isinstance(event, Prepared))
+    assert (prepared.held_out, prepared.notes[0]) == (0, NOTHING_HELD_OUT)
+    assert prepared.questions == len(services.training.synthesis.kept.list(LOCAL_OWNER, [Outcome.ACCEPTED]))
+    model = events[-1]
+    record = model.record
+    assert (record.settings.keep, record.settings.similarity) == ("last", "dot")
+    assert (record.compared, record.helped, record.verdict) == ({}, None, NOTHING_HELD_OUT)
+    assert (folder / "pair" / "README.md").read_text("utf-8").count(NOTHING_HELD_OUT) == 1
+    assert services.training.systems(model, SPLIT)["after"].retrieval.embedding_model == "pair"
+    encoders = services.models.files.encoders
+    encoder = Encoders.with_graphs(folder / "graphs", encoders.folders, encoders.find_late).encoder("pair")
+    question, passage = encoder.encode(["the plan"], question=True), encoder.encode(["the plan"])
+    assert not np.allclose(question, passage, atol=1e-4)
+    assert abs(np.linalg.norm(passage) - 1) > 0.01
+    with pytest.raises(UsageError, match="pair is a pair of encoders"):
+        train(services, plan(base="pair"))
+    assert isinstance(train(services, plan(DPR, base="pair"), only_prepare=True)[-1], Prepared)
 
 
 def test_a_model_that_cannot_be_written_is_not_lost(services, plan, folder):
@@ -167,6 +194,7 @@ def test_three_passages_are_too_few(services, plan):
 def test_what_cannot_be_done_is_told(services, plan):
     for changes, words in (
         ({"name": "../away"}, "cannot be called"), ({"margin": 2}, "margin 2"), ({"held_out": 1}, "share held out 1"),
+        ({"kind": LATE_INTERACTION, "settings": replace(SHORT, similarity="dot")}, "compares tokens by cosine"),
         ({"base": "/nowhere/at/all"}, "no embedding model at"),
     ):  # fmt: skip
         with pytest.raises(PdfQAError, match=words):

@@ -8,21 +8,26 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pdfqa_core.retrieval import Encoder, LateEncoder, index_text
+from pdfqa_core.retrieval import Encoder, Index, LateEncoder, index_text, retrievers
+from pdfqa_core.retrieval.encoder import PairedEncoder
 from pdfqa_core.training import (
     BiEncoder,
     Checkpoint,
+    EncoderPair,
     LateInteraction,
     RankedPairs,
     State,
     Step,
     TrainingSettings,
+    in_batch_loss,
+    pair_in,
 )
 from pdfqa_core.training.gradients import backward, batch_of
 from pdfqa_core.training.loop import Training, learning_rate
 from tests.retrieval.tiny_models import multi_vector_encoder, sentence_transformer
 from tests.training.corpus import corpus, examples, pairs
 
+torch = pytest.importorskip("torch")
 pytest.importorskip("sentence_transformers")
 TOY = TrainingSettings(
     steps=12, batch=8, learning_rate=5e-4, warm_up=0.1, chunk=8, evaluate_every=12, patience=0, k=1, seed=1
@@ -69,6 +74,41 @@ def test_a_few_steps_find_everything_on_a_toy_corpus(kind, tmp_path):
         asked, said = late.encode_tokens(questions, question=True), late.encode_tokens(texts)
         found = np.asarray([[(q @ p.T).max(axis=1).sum() for p in said] for q in asked])
     assert np.abs(found - expected).max() < 1e-3
+
+
+@pytest.mark.parametrize("kind", [BiEncoder, EncoderPair])
+def test_what_is_trained_by_inner_product_is_saved_and_searched_by_it(kind, tmp_path):
+    trainee = kind.load(str(sentence_transformer(tmp_path / "base")), similarity="dot")
+    settings = replace(TOY, steps=2, evaluate_every=2, precision="fp32")
+    batch = batch_of(examples(), 0, settings)
+    for module in trainee.model.modules():
+        module.p = 0.0  # no dropout, so that the loss is that of the scores
+    products = torch.from_numpy(trainee.similarities(batch.questions, [index_text(one) for one in batch.passages]))
+    loss = in_batch_loss(products, torch.tensor(batch.positives))
+    assert backward(trainee, batch, index_text, 0, settings) == pytest.approx(loss.item(), abs=1e-4)
+    list(training(trainee, tmp_path, settings).steps(examples()))
+    trainee.save(tmp_path / "saved")
+    folders = pair_in(tmp_path / "saved") if kind is EncoderPair else (tmp_path / "saved",)
+    sides = [Encoder(folder) for folder in folders]
+    encoder = PairedEncoder(*sides) if kind is EncoderPair else sides[0]
+    asked = [pair.question for pair in pairs()]
+    assert kind is BiEncoder or not np.allclose(encoder.encode(asked), encoder.encode(asked, question=True))
+    assert np.ptp(np.linalg.norm(encoder.encode(asked), axis=1)) > 0.01  # lengths differ
+    dense = retrievers.get("dense")(Index.in_memory(corpus(), encoder))
+    for question, row in zip(asked, trainee.similarities(asked, [index_text(one) for one in corpus()]), strict=True):
+        hits = dense.search(question, len(row))
+        assert [hit.score for hit in hits] == pytest.approx(sorted(row, reverse=True), abs=1e-3)
+
+
+def test_before_a_training_by_inner_product_the_base_is_compared_as_it_was_made(tmp_path):
+    place = str(sentence_transformer(tmp_path))
+    plain, dot = BiEncoder.load(place), BiEncoder.load(place, similarity="dot")
+    asked, texts = [pair.question for pair in pairs()], [one.text for one in corpus()]
+    cosines, products = plain.similarities(asked, texts), dot.similarities(asked, texts)
+    with dot.as_before():
+        assert np.allclose(dot.similarities(asked, texts), cosines, atol=1e-6)
+    assert np.allclose(dot.similarities(asked, texts), products)
+    assert np.abs(products - cosines).max() > 1
 
 
 @pytest.mark.parametrize("kind", ["bi-encoder", "late-interaction"])

@@ -13,6 +13,7 @@ from pdfqa_core.retrieval import index_text
 from pdfqa_core.training import (
     BiEncoder,
     Checkpoint,
+    EncoderPair,
     LateInteraction,
     RoundRecord,
     Scored,
@@ -32,12 +33,14 @@ SHORT = TrainingSettings(
     steps=6, batch=4, learning_rate=1e-3, chunk=3, evaluate_every=3, patience=0, k=3, seed=2
 )  # fmt: skip
 DATA = TrainingData(tuple(examples("a")), tuple(corpus("a")), tuple(pairs("b")), tuple(corpus("b")), k=3)
+ALL = replace(DATA, held_out=(), held_out_passages=())
 
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
     root = tmp_path_factory.mktemp("tiny")
-    return {BiEncoder: sentence_transformer(root / "bi"), LateInteraction: multi_vector_encoder(root / "late")}
+    bi, late = sentence_transformer(root / "bi"), multi_vector_encoder(root / "late")
+    return {BiEncoder: bi, EncoderPair: bi, LateInteraction: late}
 
 
 @pytest.fixture
@@ -81,9 +84,11 @@ def test_a_question_that_neither_model_finds_is_dropped(run):
     assert record.kept == record.found_by_new < record.questions
 
 
-@pytest.mark.parametrize(("kind", "after"), [(BiEncoder, 4), (LateInteraction, 1)])
-def test_stop_and_resume_give_the_same_curve(run, kind, after):
-    whole = run(kind, "whole")[-1]
+@pytest.mark.parametrize(
+    ("kind", "after", "data"), [(BiEncoder, 4, DATA), (LateInteraction, 1, DATA), (EncoderPair, 4, ALL)]
+)
+def test_stop_and_resume_give_the_same_curve(run, kind, after, data):
+    whole = run(kind, "whole", data=data)[-1]
 
     def interrupt(event, stop):
         if isinstance(event, Step) and (event.round, event.step) in ((1, after), (2, after)):
@@ -91,8 +96,8 @@ def test_stop_and_resume_give_the_same_curve(run, kind, after):
 
     for _ in range(2):
         with pytest.raises(StoppedError, match="same command goes on"):
-            run(kind, "parts", act=interrupt)
-    resumed = run(kind, "parts")
+            run(kind, "parts", act=interrupt, data=data)
+    resumed = run(kind, "parts", data=data)
     assert next((one.round, one.step) for one in of(resumed, Step)) == (2, after + 1)
     state = resumed[-1]
     assert state.losses == whole.losses
@@ -107,6 +112,21 @@ def test_a_round_ends_where_nothing_is_gained_unless_the_last_weights_are_kept(r
     events = run(settings=settings)
     assert [record.steps for record in of(events, RoundRecord)] == [steps, steps]
     assert (events[-1].best.round, events[-1].best.step) == kept
+
+
+def test_with_nothing_held_out_nothing_is_scored_and_the_last_weights_are_kept(folders, tmp_path):
+    trainee, found = BiEncoder.load(str(folders[BiEncoder])), []
+    settings = replace(SHORT, evaluate_every=1, patience=1)
+    for event in train_in_rounds(
+        trainee, ALL, settings, Checkpoint(tmp_path), "all", index_text, threading.Event()
+    ):  # fmt: skip
+        found.append(event)
+        if isinstance(event, Step) and (event.round, event.step) == (2, settings.steps):
+            last = {name: one.clone() for name, one in trainee.model.state_dict().items()}
+    state = found[-1]
+    assert (of(found, Scored), state.scores, state.best, state.before, state.after) == ([], (), None, (), ())
+    assert [(one.steps, one.best) for one in of(found, RoundRecord)] == [(6, None), (6, None)]
+    assert all(one.equal(last[name]) for name, one in trainee.model.state_dict().items())
 
 
 @pytest.mark.linux
@@ -146,7 +166,7 @@ def test_another_run_is_not_gone_on_from(run, tmp_path):
     [
         (replace(DATA, passages=DATA.passages[:3]), "passages, 3 of them to train on"),
         (replace(DATA, examples=DATA.examples[:2]), "2 questions to train on"),
-        (replace(DATA, held_out=()), "0 to hold out"),
+        (replace(DATA, held_out=DATA.held_out[:1]), "1 to hold out"),
     ],
 )
 def test_too_little_is_told(run, data, words):

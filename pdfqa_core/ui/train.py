@@ -16,8 +16,10 @@ import gradio as gr
 
 from pdfqa_core.errors import ModelError, PdfQAError, UsageError
 from pdfqa_core.evaluation_types import Evaluation
+from pdfqa_core.exports.evaluation_files import TRIPLES
 from pdfqa_core.llm.hardware import memory
 from pdfqa_core.models import TrainedModel
+from pdfqa_core.models.trained import EMBEDDING
 from pdfqa_core.protocols.gold import GoldFile, read_gold
 from pdfqa_core.services import SAMPLE, Outcome, Services
 from pdfqa_core.services.synthesis import SynthesisPlan
@@ -26,6 +28,7 @@ from pdfqa_core.synthesis import CONVERSATIONS, FEW_SHOT, RULES, Example, origin
 from pdfqa_core.training import BI_ENCODER, ROUNDS, Compared, TrainingSettings
 from pdfqa_core.training.record import Row
 from pdfqa_core.types import Progress
+from pdfqa_core.ui import downloads
 from pdfqa_core.ui.components import AT_ONCE, EVERY_CLICK, QUIET, clicked, error_html, render
 from pdfqa_core.ui.documents import work_html
 from pdfqa_core.ui.encoders import BUNDLED
@@ -53,7 +56,7 @@ def switched(services: Services, session: Session, model: TrainedModel) -> Sessi
     An embedding model is also what the program starts with from now on. Raises PdfQAError on a demo.
     """
     retrieval = session.settings.retrieval
-    if model.record.kind == BI_ENCODER:
+    if model.setting == EMBEDDING:
         services.models.changes().use_encoder(model.name)
         retriever = retrieval.retriever if retrieval.retriever in WITH_MEANING else "hybrid"
         settings = session.settings.changed("retrieval", embedding_model=model.name, retriever=retriever)
@@ -91,7 +94,8 @@ class Compare:
             return {self.parts.compared: html, self.parts.people: gr.Column(visible=False), self.parts.state: state}
         record = model.record
         html = render("train_compare", models=self._models(), record=record, used=used_model(session), bundled=BUNDLED)
-        html += render("train_table", title="Held-out questions", rows=compared_rows(_rows(record.compared)))
+        if record.compared:
+            html += render("train_table", title="Held-out questions", rows=compared_rows(_rows(record.compared)))
         for name, scores in record.people.items():
             html += render("train_table", title=f"On {name}", rows=compared_rows(_rows(scores)))
         html += render("train_rounds", rounds=record.rounds, k=record.settings.k)
@@ -117,7 +121,7 @@ class Compare:
             raise UsageError(f"There is no trained model called {name[:60]!r}.", "It may have been deleted.")
         if action == "use":
             session = switched(self.services, session, model)
-            how = "late interaction" if model.record.kind != BI_ENCODER else session.settings.retrieval.retriever
+            how = "late interaction" if model.setting != EMBEDDING else session.settings.retrieval.retriever
             words = f"{name} searches now, by {how}. The documents are got ready for it in the background."
             return replace(state, model=name), session, render("models_said", words=words)
         if action == "remove":
@@ -182,6 +186,11 @@ class Compare:
 
 FETCH = "() => window.pdfqa.fetch('train-download')"
 WHOLE = "Type a whole number."
+
+
+def triples_task(request: gr.Request) -> str:
+    """Return what finding triples for a page is called, to stop it."""
+    return f"train-triples-{request.session_hash}"
 
 
 def duration(seconds: float) -> str:
@@ -372,9 +381,10 @@ class Tab:
                 return {self.parts.state: state}
         return self.show(replace(state, undo=()), session)
 
-    def stop(self, session: Session) -> None:
+    def stop(self, session: Session, request: gr.Request) -> None:
         """Stop what goes on; what is done stays."""
         self.services.training.jobs.stop(session.owner)
+        self.services.tasks.stop(triples_task(request))
 
     # ------------------------------------------------------------ review
 
@@ -432,10 +442,16 @@ class Tab:
         }
 
     def _training_plan(self, session: Session, *fields: Any) -> TrainingPlan:
-        kind, name, unreviewed, base, teacher, precision, *values = fields
+        kind, name, unreviewed, base, teacher, precision, similarity, keep, *values = fields
         numbers = {one: _number(value, one) for one, value in zip(NUMBERS, values, strict=True)}
         own = {one: numbers.pop(one) for one in ("k", "margin", "held_out")}
-        settings = TrainingSettings(**numbers, precision=precision, k=session.settings.retrieval.k)
+        settings = TrainingSettings(
+            **numbers,
+            precision=precision,
+            k=session.settings.retrieval.k,
+            keep=keep,
+            similarity=similarity if kind == BI_ENCODER else TrainingSettings().similarity,  # others have their own
+        )
         base, teacher = (base or "").strip(), (teacher or "").strip()
         check_models(self.services, (), (base, teacher))
         return TrainingPlan(
@@ -466,6 +482,20 @@ class Tab:
         except PdfQAError as error:
             return {self.parts.train_work: error_html(error)}
         return self.show(state, session)
+
+    def triples(self, session: Session, request: gr.Request, *fields: Any) -> Iterator[tuple[Any, Any, Any]]:
+        """Find the triples that training would begin with; yields the path of a file last, work and Stop before."""
+        message, path, task = "", gr.skip(), triples_task(request)
+        try:
+            plan = self._training_plan(session, *fields)
+            finding = self.services.training.triples(session.owner, plan, session.settings, task=task)
+            while True:
+                yield gr.skip(), work_html(next(finding)), gr.Button(visible=True)
+        except StopIteration as found:
+            path = downloads.write("triples.tsv", TRIPLES[".tsv"](found.value))
+        except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
+            message = error_html(error)
+        yield path, message, gr.Button(visible=False)
 
     def live_clicked(self, state: TrainState, session: Session, event: gr.EventData) -> dict[Any, Any]:
         """Go on with a stopped training, delete it, or open another step."""
@@ -569,6 +599,8 @@ def build(services: Services, session: gr.State) -> Shown:
         field.input(tab.drawn, [session, *making], parts.drawn, trigger_mode="always_last", **QUIET)
     kind, asked, examples, turns = making[0], making[2], making[4], making[5]
     kind.change(_concerned, kind, [asked, examples, turns], **AT_ONCE)
+    learnt, similarity = parts.training[0], parts.training[6]
+    learnt.change(lambda one: gr.Radio(visible=one == BI_ENCODER), learnt, similarity, **AT_ONCE)
     parts.drawn.click(tab.by_rules, [session, *making], [kind, parts.drawn], **QUIET)
     parts.make.click(tab.make, [*here, *making], shown, **QUIET)
     parts.made.click(tab.made_clicked, here, shown, **QUIET)
@@ -583,6 +615,10 @@ def build(services: Services, session: gr.State) -> Shown:
     training = [*here, *parts.training]
     parts.estimate.click(tab.estimated, training, shown, **QUIET)
     parts.train.click(tab.train, training, shown, **QUIET)
+    found = parts.triples.click(
+        tab.triples, [session, *parts.training], [parts.file, parts.train_work, parts.train_stop], **QUIET
+    )
+    found.success(None, parts.train_work, None, js=f"(error) => error || ({FETCH})()")
     parts.live.click(tab.live_clicked, here, shown, **QUIET)
     parts.compared.click(tab.compared, here, [*shown, session], **QUIET)
     parts.source.change(lambda source: gr.File(visible=source == OWN_FILE), parts.source, parts.upload, **AT_ONCE)

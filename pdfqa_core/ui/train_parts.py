@@ -16,7 +16,7 @@ from pdfqa_core.services import Outcome, Services, SyntheticQuestion
 from pdfqa_core.services.synthesis import FEWEST_TURNS, MOST_EXAMPLES, MOST_TURNS, USUAL_EXAMPLES, SynthesisPlan, talks
 from pdfqa_core.services.training import TrainingPlan
 from pdfqa_core.synthesis import CONVERSATIONS, FEW_SHOT, RULES, ZERO_SHOT
-from pdfqa_core.training import BI_ENCODER, LATE_INTERACTION, Precision, TrainingSettings
+from pdfqa_core.training import BI_ENCODER, DPR, LATE_INTERACTION, Precision, TrainingSettings
 from pdfqa_core.types import Passage
 from pdfqa_core.ui import downloads
 from pdfqa_core.ui.components import FIELD_HEIGHT, Click, clicked, live_html, render, switch
@@ -44,8 +44,11 @@ MAKERS = [
 ]
 MODELS = [
     ("Embedding model, for dense and hybrid", BI_ENCODER),
+    ("Two of them, for questions and for passages (DPR)", DPR),
     ("Late interaction (ColBERT): compares word by word", LATE_INTERACTION),
 ]
+SIMILARITIES = [("cosine", "cosine"), ("inner product", "dot")]
+KEPT = [("best on held-out questions", "best"), ("last, of all steps", "last")]
 # Numbers under "More": label, explanation, whether it is a whole number; names as in TrainingSettings and TrainingPlan.
 NUMBERS: Mapping[str, tuple[str, str, bool]] = {
     "steps": ("Steps of each round", "at most; training ends earlier without a gain", True),
@@ -58,7 +61,7 @@ NUMBERS: Mapping[str, tuple[str, str, bool]] = {
     "seed": ("Seed", "draws held-out documents and batches", True),
     "k": ("Negatives among the first", "hits of the retriever", True),
     "margin": ("Margin", "a hit above this share of the right score is no negative; 0: off", False),
-    "held_out": ("Held out", "share of the questions, by document", False),
+    "held_out": ("Held out", "share of the questions, by document; 0: none", False),
     "distil": ("Margin distillation", "weight of the teacher's margins; 0: off", False),
 }
 
@@ -101,7 +104,8 @@ class Parts:
     downloads: Mapping[str, gr.Button]
     file: gr.DownloadButton
     page: gr.HTML
-    training: tuple[Any, ...]  # kind, name, unreviewed, base, teacher, precision, then NUMBERS
+    training: tuple[Any, ...]  # kind, name, unreviewed, base, teacher, precision, similarity, keep, then NUMBERS
+    triples: gr.Button
     estimate: gr.Button
     train: gr.Button
     train_work: gr.HTML
@@ -190,8 +194,7 @@ def _review() -> dict[str, Any]:
             kind: gr.Button(label, size="sm", elem_id=f"train-{kind}", scale=0, min_width=120)
             for kind, label in FILES.items()
         }
-    file = gr.DownloadButton("download", elem_id="train-download", elem_classes=["pq-offstage"])
-    return {"only": only, "card": card, "sets": sets, "files": files, "downloads": buttons, "file": file}
+    return {"only": only, "card": card, "sets": sets, "files": files, "downloads": buttons}
 
 
 def _heading(words: str, more: str) -> None:
@@ -228,6 +231,21 @@ def _train() -> dict[str, Any]:
             info="bf16: 16 bits, quicker where the processor has them; auto finds out",
             elem_id="train-precision",
         )
+        with gr.Row():
+            similarity = gr.Radio(
+                SIMILARITIES,
+                value=usual.similarity,
+                label="Compared by",
+                info="in search too",
+                elem_id="train-similarity",
+            )
+            keep = gr.Radio(
+                KEPT,
+                value=usual.keep,
+                label="Weights kept",
+                info="with nothing held out the last ones",
+                elem_id="train-keep",
+            )
         names, numbers = list(NUMBERS), []
         for pair in zip(names[::2], names[1::2], strict=True):
             with gr.Row():
@@ -245,6 +263,7 @@ def _train() -> dict[str, Any]:
                             elem_id=f"train-{one.replace('_', '-')}",
                         )
                     )
+        triples = gr.Button("Triples as a file (TSV)", size="sm", elem_id="train-triples")
     work = live_html(elem_id="train-work")
     with gr.Row():
         estimate = gr.Button("What it takes", elem_id="train-estimate")
@@ -252,7 +271,8 @@ def _train() -> dict[str, Any]:
         stop = gr.Button("Stop", visible=False, elem_classes=["pq-stop"], elem_id="train-stop")
     live, curves = live_html(elem_id="train-live"), live_html(elem_id="train-curves")
     return {
-        "training": (kind, name, unreviewed, base, teacher, precision, *numbers),
+        "training": (kind, name, unreviewed, base, teacher, precision, similarity, keep, *numbers),
+        "triples": triples,
         "estimate": estimate,
         "train": train,
         "train_work": work,
@@ -307,6 +327,7 @@ def build_parts() -> Parts:
                     made |= build()
         with gr.Column(scale=3):
             page = live_html(elem_id="train-page")
+            made["file"] = gr.DownloadButton("download", elem_id="train-download", elem_classes=["pq-offstage"])
     return Parts(
         state=state, path=path, message=message, timer=gr.Timer(TICK, active=False), steps=steps, page=page, **made
     )

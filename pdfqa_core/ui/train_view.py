@@ -176,6 +176,7 @@ def curves_html(job: TrainJob, steps: int, k: int) -> str:
         total=total,
         top=f"{top:.2f}",
         k=k,
+        measured=job.prepared is None or job.prepared.held_out > 0,
         loss=line([(x(number, step), loss) for number, step, loss in losses], top),
         now=job.losses[-1] if job.losses else None,
         last=last,

@@ -99,6 +99,14 @@ def _take_along(page: Page) -> None:
 def _train(page: Page) -> None:
     open_tab(page, "Train")
     page.locator("#train-path [data-step=train]").click()
+    page.get_by_role("button", name="More").locator("visible=true").click()
+    expect(page.locator("#train-similarity")).to_be_visible()
+    page.locator("#train-model-kind").get_by_label("DPR").check()
+    expect(page.locator("#train-similarity")).to_be_hidden()
+    page.locator("#train-held-out input").fill("0")
+    with page.expect_download() as download:
+        page.locator("button#train-triples").click()
+    assert download.value.path().read_text("utf-8").count("\t") > 2
     page.locator("button#train-go").click()
     expect(page.locator("#train-live")).to_contain_text("my-bi-encoder is trained")
     expect(page.locator("#train-curves figcaption").first).to_contain_text("Loss: 0.500 at round 2, step 2")

@@ -184,12 +184,13 @@ def batch_html(batch: Batch) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a page shows of work in the background: how far meanings are, how many files are finished, what goes."""
+    """What a page shows: how far meanings are, how many files are finished, what goes, and which documents are there."""
 
     meanings: tuple[str, ...] = ()
     finished: tuple[int, ...] = ()
     reading: bool = False
     leaving: frozenset[str] = frozenset()
+    there: frozenset[str] = frozenset()
 
 
 class Handlers:
@@ -459,6 +460,7 @@ class Handlers:
             tuple(len(batch.documents) for batch in batches),
             bool(under_way),
             self.services.documents.leaving.of(session.owner),
+            frozenset(self.services.documents.filenames(session.owner)),
         )
         work: Any = gr.skip()
         left = self.services.index.files.left_over(session.owner) if before.leaving - told.leaving else ""

@@ -72,9 +72,13 @@ def test_what_is_removed_can_be_kept_for_a_moment(services: Services, tmp_path: 
     assert re.findall("<s>(.*?)</s>", kept) == ["Tern Rock"]
     list(services.documents.ingest(LOCAL_OWNER, [tmp_path / "tern.pdf"]))  # who adds it again wants it too
     assert services.documents.leaving.of(LOCAL_OWNER) == frozenset()
+    *_, before, _ = Handlers(services).tick(SESSION, "", Told())
     click(services, "", action="remove", document=tern)
     services.documents.leaving.close()  # as a moment later, and at the end of the program
     assert list(services.documents.filenames(LOCAL_OWNER)) == [heat]
+    *_, table, _, _ = Handlers(services).tick(SESSION, "", before)  # none came while it was about to go
+    assert "Tern Rock" not in table
+    assert "harbour-heat.pdf" in table
 
 
 def test_files_of_the_index_that_could_not_be_deleted_are_told_once(

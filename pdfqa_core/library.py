@@ -24,8 +24,9 @@ from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
+from pdfqa_core.csv_format import label_of
 from pdfqa_core.errors import UsageError, in_file
 from pdfqa_core.evaluation_types import Evaluation
 from pdfqa_core.exports.agreement import agreement_frame
@@ -44,7 +45,15 @@ from pdfqa_core.exports.frames import (
 from pdfqa_core.exports.report import report_html, table_latex
 from pdfqa_core.exports.studies import results_frame
 from pdfqa_core.extraction.process.outside import read_file
-from pdfqa_core.metrics.agreement import agreement_of_many, read_ratings
+from pdfqa_core.metrics.agreement import (
+    CRITERION,
+    Agreement,
+    AgreementOfMany,
+    agreement_of_many,
+    look_alikes,
+    near_labels,
+    read_ratings,
+)
 from pdfqa_core.metrics.comparison import Comparison, compare
 from pdfqa_core.protocols.base import profile_named
 from pdfqa_core.protocols.gold import read_gold
@@ -55,14 +64,16 @@ from pdfqa_core.services.readings import Claim
 from pdfqa_core.services.systems import with_settings
 from pdfqa_core.settings import Settings, read_settings, workspace_path
 from pdfqa_core.types import Citation, Document, Hit, Outcome, Progress, Stored, Turn
+from pdfqa_core.whole_files import cannot_write
 
 if TYPE_CHECKING:
     from pandas import DataFrame
     from PIL.Image import Image
 
+    Questions: TypeAlias = str | Path | DataFrame | Sequence[Mapping[str, Any]]
+
 RETRIEVAL = "retrieval"  # the protocol that asks no language model
 WIDTH = 900  # pixels of a page's picture
-Questions = str | Path | Sequence[Mapping[str, Any]]
 
 
 class Workspace:
@@ -105,13 +116,14 @@ class Workspace:
         """One row per document: filename, title, pages, state, reason, document_id."""
         return _documents(self.services.documents.kept.list(LOCAL_OWNER))
 
-    def add(self, *pdfs: str | Path, password: str | None = None) -> DataFrame:
+    def add(self, *pdfs: str | Path | Iterable[str | Path], password: str | None = None) -> DataFrame:
         """Read PDFs, and those of folders, and make them searchable; return their rows as in `documents`.
 
         A file that cannot be read gets a row too, with its state and the reason. Raises UsageError for a path that is
         not there.
         """
-        paths = [Path(one).expanduser() for one in pdfs]
+        given = [one for each in pdfs for one in ([each] if isinstance(each, str | Path) else each)]
+        paths = [Path(one).expanduser() for one in given]
         if missing := [str(path) for path in paths if not path.exists()]:
             raise UsageError(f"There is no such file: {', '.join(missing)}.", "Check the path.")
         files = [file for path in paths for file in (files_of(path).chosen if path.is_dir() else [path])]
@@ -126,6 +138,8 @@ class Workspace:
         """
         from PIL import Image
 
+        if not all(isinstance(one, Citation) for one in quotes):
+            raise UsageError("Only citations can be marked.", "Give those of a reply: reply.evidence.")
         (document_id, *_) = self.services.documents.document_ids(LOCAL_OWNER, [document])
         claims = [Claim(one.span, one.quote) for one in quotes]
         picture = self.services.documents.pages.marked(LOCAL_OWNER, document_id, number, claims, width=width)
@@ -133,14 +147,14 @@ class Workspace:
 
     # ------------------------------------------------------------ questions
 
-    def search(self, question: str, *, documents: Sequence[str] = (), **settings: Any) -> Hits:
+    def search(self, question: str, *, documents: str | Sequence[str] = (), **settings: Any) -> Hits:
         """Return the passages that fit a question best, the best first; no language model is asked.
 
         `documents` limits the search to file names, titles or ids; `settings` hold for this search: `k=10`.
         """
         chosen = self._settings(settings)
         self.services.documents.require_documents(LOCAL_OWNER)
-        scope = self.services.documents.document_ids(LOCAL_OWNER, documents)
+        scope = self.services.documents.document_ids(LOCAL_OWNER, _several(documents))
         self._ended(self.services.index.build(LOCAL_OWNER, chosen))
         found = self.services.index.search(LOCAL_OWNER, question, chosen, document_ids=scope)
         return Hits(tuple(found), {one.id: one for one in self.services.documents.kept.list(LOCAL_OWNER)})
@@ -150,7 +164,7 @@ class Workspace:
         question: str,
         *,
         after: Reply | None = None,
-        documents: Sequence[str] = (),
+        documents: str | Sequence[str] = (),
         anyway: bool = False,
         **settings: Any,
     ) -> Reply:
@@ -158,7 +172,7 @@ class Workspace:
 
         `anyway` has it answered however little the passages speak for an answer.
         """
-        scope = self.services.documents.document_ids(LOCAL_OWNER, documents)
+        scope = self.services.documents.document_ids(LOCAL_OWNER, _several(documents))
         events = self.services.answers.ask(
             LOCAL_OWNER,
             question,
@@ -190,6 +204,8 @@ class Workspace:
         """
         profile = profile_named(options.get("profile", ""))
         given = systems or {"this workspace": {}}
+        if not isinstance(given, Mapping) or not all(isinstance(one, Mapping) for one in given.values()):
+            raise UsageError("Systems are settings by name.", 'For example: {"words": {"retriever": "bm25"}}.')
         chosen = {name: profile.set_in(self._settings(changes)) for name, changes in given.items()}
         with _as_file(questions) as path:
             if protocol == RETRIEVAL:
@@ -200,10 +216,31 @@ class Workspace:
             found = next(event for event in reversed(self._ended(events)) if isinstance(event, Evaluation))
         return Measured(found, compare(found, baseline=baseline))
 
+    @property
+    def evaluations(self) -> DataFrame:
+        """One row per stored evaluation, newest first: evaluation_id, made_at, protocol, dataset, systems."""
+        import pandas as pd
+
+        rows = [
+            (e.id, e.made_at, e.protocol, e.dataset, list(e.systems))
+            for e in self.services.evaluation.kept.list(LOCAL_OWNER)
+        ]
+        return pd.DataFrame(rows, columns=["evaluation_id", "made_at", "protocol", "dataset", "systems"])
+
+    def evaluation(self, evaluation_id: str, *, baseline: str = "") -> Measured:
+        """Return a stored evaluation. Raises UsageError if there is none of this id."""
+        found = self.services.evaluation.kept.get(LOCAL_OWNER, evaluation_id)
+        return Measured(found, compare(found, baseline=baseline))
+
     # ------------------------------------------------------------ people
 
     def study(
-        self, name: str, replies: Iterable[Reply] = (), *, preset: str = DEFAULT_PRESET, annotators: Sequence[str] = ()
+        self,
+        name: str,
+        replies: Iterable[Reply] = (),
+        *,
+        preset: str = DEFAULT_PRESET,
+        annotators: str | Sequence[str] = (),
     ) -> Study:
         """Return the study of this name, or make it of the conversations of some replies; people rate it on the page.
 
@@ -211,7 +248,7 @@ class Workspace:
         """
         studies = self.services.studies
         if conversations := tuple(dict.fromkeys(reply.conversation_id for reply in replies)):
-            made = studies.of_conversations(LOCAL_OWNER, name, conversations, preset, "\n".join(annotators))
+            made = studies.of_conversations(LOCAL_OWNER, name, conversations, preset, "\n".join(_several(annotators)))
             return Study(name, made.id, self.services)
         known = {one.name: one.id for one in studies.list(LOCAL_OWNER)}
         if name not in known:
@@ -223,21 +260,73 @@ class Workspace:
         return agreement(ratings, **options)
 
 
-def agreement(
-    ratings: str | Path, *, columns: Sequence[str] = (), annotators: Sequence[str] = (), scale: Sequence[str] = ()
-) -> DataFrame:
+def agreement(ratings: str | Path, **options: Any) -> DataFrame:
     """Return agreement, Cohen's kappa and its companions of a CSV file of ratings: a row per statistic.
 
-    The file has the columns item, annotator, criterion, value, or a column per annotator (`columns`, where there are
-    others). `scale` are the labels of an ordinal scale in order. Raises UsageError that names file and row.
+    The file has the columns item, annotator, criterion, value, or a column per annotator. `options` are those of
+    `agreement_of_file`. What the file is to be looked through for is warned of: cells without a value, labels that
+    look misspelt. Raises UsageError that names file and row.
     """
-    path = Path(ratings).expanduser()
+    found = agreement_of_file(Path(ratings).expanduser(), **options)
+    for note in found.notes:
+        warnings.warn(note, stacklevel=2)
+    return agreement_frame(found.pairs, found.many)
+
+
+@dataclass(frozen=True, slots=True)
+class FileAgreement:
+    """The agreement that a file's ratings have: of each pair, and of all where more than two have rated.
+
+    `left_out` counts cells without a value that counts; `notes` are sentences about the file.
+    """
+
+    pairs: list[Agreement]
+    many: Sequence[AgreementOfMany]
+    left_out: int
+    notes: list[str]
+
+
+def agreement_of_file(
+    path: Path,
+    *,
+    columns: Sequence[str] = (),
+    item: str = "",
+    criterion: str = CRITERION,
+    values: Sequence[str] = (),
+    ignore_case: bool = False,
+    annotators: Sequence[str] = (),
+    scale: Sequence[str] = (),
+    ordinal: bool = False,
+    seed: int = 0,
+) -> FileAgreement:
+    """Return the agreement of a file of ratings, by criterion.
+
+    `columns` are the annotators' ones of a table with a row per item (none: the only two), `item` the one that names
+    the items, `criterion` what was judged in it. `values` are the judgements that count (none: all but NA, dashes and
+    empty cells). `annotators` are those to compare (none: all). `scale` are the labels of an ordinal scale in order;
+    with `ordinal` numbers are one in theirs. Raises UsageError that names file and row.
+    """
     with in_file(path.name):
-        judgements, _ = read_ratings(read_file(path), columns=columns)
+        judgements, left_out = read_ratings(
+            read_file(path), columns=columns, item=item, criterion=criterion, values=values, ignore_case=ignore_case
+        )
     names = list(annotators) or list(dict.fromkeys(one.annotator for one in judgements))
-    kind = "ordinal" if scale else "nominal" if len(names) > 2 else ""
-    found = agreement_of_many(judgements, names, scale=kind, scales={one.criterion: scale for one in judgements})
-    return agreement_frame([pair for one in found for pair in one.pairs], found if len(names) > 2 else ())
+    if len(set(names)) < len(names):
+        raise UsageError("An annotator is named twice.", "Name different ones.")
+    labels = [label_of(str(label)) for label in scale]
+    if ignore_case:
+        known = {one.value.casefold(): one.value for one in judgements}
+        labels = [known.get(label.casefold(), label) for label in labels]
+    kind = "ordinal" if ordinal or labels else "nominal" if len(names) > 2 else ""
+    found = agreement_of_many(
+        judgements, names, scale=kind, seed=seed, scales={one.criterion: labels for one in judgements}
+    )
+    told = [f"{count} {value or 'empty'}" for value, count in left_out.most_common(8)]
+    notes = [f"Left out: {left_out.total()} cells without a value that counts ({', '.join(told)})."] if left_out else []
+    notes += [f"{note} Mend the file, or add --ignore-case." for note in look_alikes(judgements)]
+    notes += near_labels(judgements)
+    many = found if len(names) > 2 else ()
+    return FileAgreement([pair for one in found for pair in one.pairs], many, left_out.total(), notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,11 +343,18 @@ class Hits(Sequence[Hit]):
         return self.hits[place]
 
     def to_frame(self) -> DataFrame:
-        """Return a row per passage: rank, score, filename, pages, text."""
+        """Return a row per passage: rank, score, filename, pages, heading, text, document_id, passage_id."""
         import pandas as pd
 
-        rows = [hit_row(one, self.documents) for one in self.hits]
-        return pd.DataFrame(rows, columns=["rank", "score", "filename", "pages", "text"])
+        rows = [
+            {**hit_row(one, self.documents), "heading": one.passage.heading, "passage_id": one.passage.id}
+            for one in self.hits
+        ]
+        columns = ["rank", "score", "filename", "pages", "heading", "text", "document_id", "passage_id"]
+        return pd.DataFrame(rows, columns=columns)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} passages>"
 
     def _repr_html_(self) -> str:
         return str(self.to_frame().to_html(index=False))
@@ -274,8 +370,8 @@ class Reply:
 
     @property
     def text(self) -> str:
-        """The answer's own words, without markers; empty where none were written."""
-        return self.turn.answer.text
+        """The answer's own words, without markers; empty where nothing was found."""
+        return "" if self.outcome is Outcome.NOTHING else self.turn.answer.text
 
     @property
     def outcome(self) -> Outcome:
@@ -334,8 +430,16 @@ class Measured:
     evaluation: Evaluation = field(repr=False)
     comparison: Comparison = field(repr=False)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader has to know: questions that dropped out, quotes that were not found, what differs."""
+        return self.evaluation.notes
+
     def to_frame(self) -> DataFrame:
-        """Return a row per system and measure: mean, 95 % interval, n, and the difference to the baseline."""
+        """Return a row per system and measure: mean, 95 % interval, n, and the difference to the baseline.
+
+        `p` is of a paired test, corrected after Holm for the number of comparisons.
+        """
         return comparison_frame(self.comparison)
 
     def items(self) -> DataFrame:
@@ -345,7 +449,7 @@ class Measured:
     def save(self, path: str | Path) -> Path:
         """Write the table or the figure, as the name ends: .csv, .tsv, .tex, .parquet, .html; .png, .svg, .pdf.
 
-        Raises UsageError for another ending.
+        Raises UsageError for another ending, StorageError where the file cannot be written.
         """
         path = Path(path).expanduser()
         kind = path.suffix.lower().removeprefix(".")
@@ -359,11 +463,18 @@ class Measured:
             data = table_latex(self.evaluation, self.comparison)
         else:
             data = write_frame(self.to_frame(), format_of(path))
-        path.write_bytes(data)
+        try:
+            path.write_bytes(data)
+        except OSError as error:
+            raise cannot_write(path, error, "Nothing was written.", "Choose another place.") from error
         return path
 
+    def __repr__(self) -> str:
+        return f"<{self.evaluation.protocol} of {', '.join(one.name for one in self.evaluation.systems)}>"
+
     def _repr_html_(self) -> str:
-        return str(self.to_frame().to_html(index=False))
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        return f"{self.to_frame().to_html(index=False)}{notes}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,6 +501,10 @@ class Study:
         return results_frame(self.services.studies.reports.results(LOCAL_OWNER, self.id, None))
 
 
+def _several(names: str | Sequence[str]) -> Sequence[str]:
+    return (names,) if isinstance(names, str) else names
+
+
 def _documents(documents: Iterable[Document]) -> DataFrame:
     import pandas as pd
 
@@ -403,9 +518,13 @@ def _as_file(questions: Questions) -> Iterator[Path]:
     if isinstance(questions, str | Path):
         yield Path(questions).expanduser()
         return
+    rows: Any = questions
+    if not isinstance(questions, Sequence):  # a frame's gaps are no values
+        found = json.loads(questions.convert_dtypes().to_json(orient="records"))
+        rows = [{name: value for name, value in row.items() if value is not None} for row in found]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "questions.jsonl"
-        path.write_text("".join(f"{json.dumps(dict(row))}\n" for row in questions), "utf-8")
+        path.write_text("".join(f"{json.dumps(dict(row))}\n" for row in rows), "utf-8")
         yield path
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import pdfqa_core as pdfqa
-from pdfqa_core.errors import UsageError
+from pdfqa_core.errors import StorageError, UsageError
 from pdfqa_core.services.documents import sample_pdf, sample_questions
 from pdfqa_core.types import Outcome
 
@@ -47,6 +47,8 @@ def test_passages_are_a_table(workspace):
     assert "every 15 minutes" in table["text"][0]
     assert table["pages"][0] == list(hits[0].passage.pages)
     assert "every 15 minutes" in hits._repr_html_()
+    assert repr(hits) == "<3 passages>"
+    assert len(workspace.search(METERS, documents=sample_pdf().name)) > 0
 
 
 def test_an_answer_shows_its_evidence(workspace):
@@ -59,6 +61,11 @@ def test_an_answer_shows_its_evidence(workspace):
     assert picture.width == 400
     assert picture.convert("RGB").tobytes() != workspace.page(sample_pdf().name, 4, width=400).convert("RGB").tobytes()
     assert "data:image/jpeg;base64," in reply._repr_html_()
+    with pytest.raises(UsageError, match="has no page 99"):
+        workspace.page(sample_pdf().name, 99)
+    with pytest.raises(UsageError, match="Only citations"):
+        workspace.page(sample_pdf().name, 4, ["every 15 minutes"])
+    assert workspace.ask("Zanzibar xylophone?").text == ""
     follow_up = workspace.ask("And the boilers?", after=reply)
     assert (follow_up.conversation_id, follow_up.turn.number) == (reply.conversation_id, 2)
 
@@ -78,8 +85,20 @@ def test_systems_are_compared_in_a_table(workspace, tmp_path):
         ("r.html", b"<!"),
     ):
         assert begins in found.save(tmp_path / name).read_bytes()[:400]
+    written = pd.read_csv(found.save(tmp_path / "t.csv"))
+    assert written["difference"].dropna().tolist() == pytest.approx(table["difference"].dropna().tolist())
+    assert written["difference"].min() < 0
     with pytest.raises(UsageError, match=r"t\.doc"):
         found.save(tmp_path / "t.doc")
+    with pytest.raises(StorageError, match="cannot be written"):
+        found.save(tmp_path / "nowhere" / "t.csv")
+    again = workspace.evaluation(workspace.evaluations["evaluation_id"][0], baseline="one")
+    assert again.to_frame().equals(table)
+    assert again.notes == found.notes
+    by_frame = workspace.evaluate(pd.DataFrame(rows), {"one": {"k1": 1.5}}).to_frame()
+    assert by_frame["mean"].tolist() == table.query("system == 'one'")["mean"].tolist()
+    with pytest.raises(UsageError, match="settings by name"):
+        workspace.evaluate(rows, {"one": "bm25"})
     seed = workspace.evaluate(rows, {"one": {}, "other": {"headings": True}}, profile="seed").evaluation
     assert [note.partition(":")[2] for note in seed.notes if "by hand" in note] == [" headings = yes."]
     assert {one.index.passages for one in seed.systems} != {one.index.passages for one in found.evaluation.systems}
@@ -97,10 +116,18 @@ def test_ratings_give_kappa(workspace, tmp_path):
     pd.DataFrame({"item": range(4), "Ada": ["1", "1", "0", "0"], "Ben": ["1", "0", "0", "0"]}).to_csv(file, index=False)
     table = workspace.agreement(file)
     assert table.query("statistic == 'kappa'")["value"].iloc[0] == pytest.approx(0.5)
+    file.write_text("item,Ada,Ben\n1,correct,correct\n2,wrong,corect\n3,wrong,wrong\n4,NA,wrong\n", "utf-8")
+    with pytest.warns(UserWarning, match="Left out|differ in one letter") as warned:
+        table = workspace.agreement(file, values=["correct", "corect", "wrong"])
+    assert [str(one.message).split(",")[0].split(" (")[0] for one in warned] == [
+        "Left out: 1 cells without a value that counts",
+        "'correct' and 'corect' differ in one letter",
+    ]
+    assert set(table["n"]) == {3}
 
 
 def test_a_study_is_made_and_opened_again(workspace):
-    made = workspace.study("Meters", [workspace.ask(METERS)], annotators=["Ada", "Ben"])
+    made = workspace.study("Meters", [workspace.ask(METERS)], annotators="Ada")
     assert workspace.study("Meters").id == made.id
     assert made.ratings().empty
     with pytest.raises(UsageError, match="Meters"):

@@ -10,21 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from pdfqa_core.cli.options import add_common, write_file
-from pdfqa_core.csv_format import label_of
-from pdfqa_core.errors import UsageError, in_file
 from pdfqa_core.exports.agreement import agreement_frame, agreement_html
 from pdfqa_core.exports.frames import format_of, write_frame
-from pdfqa_core.extraction.process.outside import read_file
 from pdfqa_core.json_codec import plain
-from pdfqa_core.metrics.agreement import (
-    CRITERION,
-    WEIGHTS,
-    Agreement,
-    AgreementOfMany,
-    agreement_of_many,
-    look_alikes,
-    read_ratings,
-)
+from pdfqa_core.library import agreement_of_file
+from pdfqa_core.metrics.agreement import CRITERION, WEIGHTS, Agreement, AgreementOfMany
 
 
 def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -78,39 +68,23 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the agreement for each criterion."""
-    with in_file(arguments.file.name):
-        judgements, left_out = read_ratings(
-            read_file(arguments.file),
-            columns=_listed(arguments.columns),
-            item=arguments.item,
-            criterion=arguments.criterion,
-            values=_listed(arguments.values),
-            ignore_case=arguments.ignore_case,
-        )
-    names = arguments.annotators or list(dict.fromkeys(one.annotator for one in judgements))
-    if len(set(names)) < len(names):
-        raise UsageError("An annotator is named twice.", "Name different ones.")
-    scale = [label_of(label) for label in _listed(arguments.scale)]
-    if arguments.ignore_case:
-        found = {one.value.casefold(): one.value for one in judgements}
-        scale = [found.get(label.casefold(), label) for label in scale]
-    ordinal = "ordinal" if arguments.weights or scale else ""
-    results = agreement_of_many(
-        judgements,
-        names,
-        scale=ordinal or ("nominal" if len(names) > 2 else ""),
+    found = agreement_of_file(
+        arguments.file,
+        columns=_listed(arguments.columns),
+        item=arguments.item,
+        criterion=arguments.criterion,
+        values=_listed(arguments.values),
+        ignore_case=arguments.ignore_case,
+        annotators=arguments.annotators,
+        scale=_listed(arguments.scale),
+        ordinal=bool(arguments.weights),
         seed=arguments.seed,
-        scales={one.criterion: scale for one in judgements},
     )
-    many = results if len(names) > 2 else ()
-    pairs = [pair for one in results for pair in one.pairs]
-    told = [f"{count} {value or 'empty'}" for value, count in left_out.most_common(8)]
-    notes = [f"Left out: {left_out.total()} cells without a value that counts ({', '.join(told)})."] if left_out else []
-    notes += [f"{note} Mend the file, or add --ignore-case." for note in look_alikes(judgements)]
+    many, pairs, notes = found.many, found.pairs, found.notes
     _write(arguments, pairs, many, notes)
     if arguments.json:
         rows = {one.criterion: _row_of_many(one) for one in many} or {pair.criterion: _row(pair) for pair in pairs}
-        print(json.dumps({"criteria": rows, "left_out": left_out.total(), "notes": notes}, ensure_ascii=False))
+        print(json.dumps({"criteria": rows, "left_out": found.left_out, "notes": notes}, ensure_ascii=False))
         return 0
     texts = [described_many(one, arguments.weights) for one in many] or [
         described(pair, arguments.weights) for pair in pairs

@@ -220,7 +220,8 @@ def latex_escape(text: str) -> str:
 
 
 def _csv(table: DataFrame) -> bytes:
-    return write_csv(list(table.columns), _rows(table))
+    numbers = {place for place, kind in enumerate(table.dtypes) if str(kind) in (NUMBER, COUNT)}
+    return write_csv(list(table.columns), _rows(table), numbers if len(table.columns) > 1 else ())
 
 
 def _tsv(table: DataFrame) -> bytes:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 RESAMPLES = 10_000
 WEIGHTS = ("linear", "quadratic")
+_WORD = 4  # letters from which on a label that differs in one of them looks misspelt
 _LONGEST_SCALE = 101  # whole numbers that a scale is filled up to
 _HIGH, _APART = 0.8, 0.2  # raw agreement, and AC1 above kappa, from which on a low kappa misleads
 _WORDS = ((0.0, "poor"), (0.2, "slight"), (0.4, "fair"), (0.6, "moderate"), (0.8, "substantial"))
@@ -712,6 +713,22 @@ def look_alikes(judgements: Iterable[Judgement]) -> tuple[str, ...]:
         f"{' and '.join(map(repr, names))} differ in letter case only, and count as {len(names)} {kind}."
         for (kind, _), names in kinds.items()
         if len(names) > 1
+    )
+
+
+def near_labels(judgements: Iterable[Judgement]) -> tuple[str, ...]:
+    """Return a sentence for each two words that are labels of one criterion and that one letter parts."""
+    from rapidfuzz.distance import Levenshtein
+
+    labels: dict[str, dict[str, None]] = {}
+    for one in judgements:
+        if one.value.isalpha() and len(one.value) >= _WORD:
+            labels.setdefault(one.criterion, {})[one.value] = None
+    return tuple(
+        f"{one!r} and {other!r} differ in one letter, and count as two labels of {criterion!r}: is one misspelt?"
+        for criterion, names in labels.items()
+        for one, other in combinations(names, 2)
+        if Levenshtein.distance(one.casefold(), other.casefold(), score_cutoff=1) == 1
     )
 
 

@@ -120,7 +120,11 @@ class Documents:
         query = readings.page_contents(owner, document_id, extractor).where(pages.c.number == number)
         found = self._pages(owner, document_id, query)
         if not found:
-            raise UsageError(f"Page {number} was not read with {extractor!r}.", "Read the document again.")
+            known = self.get(owner, document_id)
+            raise UsageError(
+                f"{known.filename} has no page {number} that was read with {extractor!r}.",
+                f"It has {known.page_count}. Choose one of them, or read the document again.",
+            )
         return found[0]
 
     def readings(self, owner: str, document_id: str = "") -> tuple[Reading, ...]:

@@ -184,7 +184,7 @@ def batch_html(batch: Batch) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a page shows: how far meanings are, how many files are finished, what goes, and which documents are there."""
+    """What a page shows: how far meanings are, how many files are finished, which documents go and are there."""
 
     meanings: tuple[str, ...] = ()
     finished: tuple[int, ...] = ()

@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
+from math import inf
 
 import numpy as np
 import numpy.typing as npt
@@ -281,7 +282,8 @@ class SynthesisService:
         Passages of which questions were made in the same way (kind, model, seed) are left out, so that a run that was
         stopped goes on. A question is dropped where a guard objects, where its answer does not stand in the passage,
         where the search of `settings` does not find the passage among its first k hits, or where it is nearly the same
-        as another; it is kept with the reason. A conversation of less than FEWEST_TURNS such questions is dropped.
+        as another; it is kept with the reason. A follow-up is also dropped where the turns before do not help that
+        search. A conversation of less than FEWEST_TURNS such questions is dropped.
         Raises UsageError, ModelError where there is no language model, and StoppedError when the task is stopped.
         """
         plan.check()
@@ -365,16 +367,26 @@ class SynthesisService:
     def _not_found(
         self, index: SearchIndex, settings: Settings, question: str, passage: Passage, before: Sequence[Draft]
     ) -> Reason | None:
-        """Return NOT_FOUND unless one of the first k hits shares text with the passage; `before`: the turns so far."""
-        query: str | Query = question
-        if before:
-            needed = self._indexes.needs_embeddings(settings)
-            encode = partial(self._indexes.unit_vectors, settings, question=True) if needed else None
-            rewriter = Concatenation(encode=encode, language=passage.language)
-            query = rewriter.rewrite(question, tuple((one.question, one.answer) for one in before)).query
-        hits = self._indexes.search_in(index, query, settings, (), settings.retrieval.k)
-        found = any(passage.overlaps(hit.passage) for hit in hits)
-        return None if found else Reason.NOT_FOUND
+        """Return NOT_FOUND unless one of the first k hits shares text with the passage; `before`: the turns so far.
+
+        A follow-up is searched for with the turns before it. It leans on them if it finds its passage further up than
+        without them; else APART is returned.
+        """
+
+        def rank(query: str | Query) -> float:
+            hits = self._indexes.search_in(index, query, settings, (), settings.retrieval.k)
+            return next((hit.rank for hit in hits if passage.overlaps(hit.passage)), inf)
+
+        alone = rank(question)
+        if not before:
+            return Reason.NOT_FOUND if alone == inf else None
+        needed = self._indexes.needs_embeddings(settings)
+        encode = partial(self._indexes.unit_vectors, settings, question=True) if needed else None
+        rewriter = Concatenation(encode=encode, language=passage.language)
+        together = rank(rewriter.rewrite(question, tuple((one.question, one.answer) for one in before)).query)
+        if together == inf:
+            return Reason.NOT_FOUND
+        return None if together < alone else Reason.APART
 
     def _known_already(self, settings: Settings, known: _Known, question: str) -> Reason | None:
         """Return DUPLICATE where nearly the same question is there; else take it down."""
@@ -442,7 +454,7 @@ class _Check:
             return None if text else Reason.EMPTY
         shown = [one.question for one in plan.examples] if plan.kind == FEW_SHOT else []
         reason = (
-            follow_up_objection(text, passage.text, before, passage.language)
+            follow_up_objection(text, passage.text, before)
             if before
             else objection(text, passage.text, passage.language, shown)
         )

@@ -102,11 +102,11 @@ class Reason(StrEnum):
     COPY = "copied from the passage"
     POINTS = "cannot be understood without the passage"
     EXAMPLE = "repeats an example"
-    APART = "does not follow up the turn before"
     NO_ANSWER = "no answer was written"
     LONG_ANSWER = "its answer is too long"
     NOT_THERE = "its answer does not stand in the passage"
     NOT_FOUND = "a search does not find its passage"
+    APART = "a search finds its passage as well without the turns before"
     DUPLICATE = "nearly the same as another"
     FEW_TURNS = "too few turns of its conversation are left"
 
@@ -141,7 +141,7 @@ def objection(question: str, passage: str, language: str = ENGLISH, examples: Se
     return next((reason for reason, holds in objections.items() if holds), None)
 
 
-def follow_up_objection(question: str, passage: str, turns: Sequence[Draft], language: str = ENGLISH) -> Reason | None:
+def follow_up_objection(question: str, passage: str, turns: Sequence[Draft]) -> Reason | None:
     """Return why a question is of no use as the next turn of a conversation; None where nothing speaks against it."""
     text, asked = question.strip(), terms(question)
     objections = {
@@ -150,23 +150,9 @@ def follow_up_objection(question: str, passage: str, turns: Sequence[Draft], lan
         Reason.LONG: len(asked) > LONGEST_QUESTION,
         Reason.DUPLICATE: any(asked == terms(one.question) for one in turns),
         Reason.POINTS: _NAMES_PASSAGE.search(text) is not None,
-        Reason.APART: not leans(text, turns[-1], language),
         Reason.COPY: _copied(asked, passage),
     }
     return next((reason for reason, holds in objections.items() if holds), None)
-
-
-def leans(question: str, before: Draft, language: str = ENGLISH) -> bool:
-    """Whether a question follows up the turn before it.
-
-    It does if it has a pronoun, begins with "and" or says too little by itself, or has a word of that turn's question
-    or answer that says something.
-    """
-    own = set(content_terms(question, language))
-    said = {word for text in (before.question, before.answer) for word in content_terms(text, language)}
-    words = re.findall(r"[^\W\d_]+", question)
-    joined = words[:1] != [] and words[0].casefold() == "and"
-    return joined or len(own) < FEWEST or bool(own & said) or any(map(_PRONOUN.fullmatch, words))
 
 
 def answer_objection(answer: str, passage: str) -> Reason | None:
@@ -420,7 +406,7 @@ class Generator:
     ) -> Draft:
         """Return the likeliest next question of a conversation, with its answer from the passage."""
         question = tidy(self._written(follow_up_prompt(passage.text, turns, manner), LONGEST, stop, GREEDY))
-        wrong = follow_up_objection(question, passage.text, turns, passage.language)
+        wrong = follow_up_objection(question, passage.text, turns)
         return self._answered(question, passage, wrong, stop)
 
     def _answered(self, question: str, passage: Passage, wrong: Reason | None, stop: StopSignal | None) -> Draft:

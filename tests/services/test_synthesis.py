@@ -12,7 +12,7 @@ from pdfqa_core.services.synthesis import Made, SynthesisPlan, SynthesisResult
 from pdfqa_core.storage import Outcome
 from pdfqa_core.synthesis import CONVERSATIONS, FEW_SHOT, RULES
 from tests.conftest import FakeLLM
-from tests.services.helpers import BM25, only
+from tests.services.helpers import BM25, only, stored_pages
 
 TWO = SynthesisPlan(per_document=2)
 ODD = (  # replies, answers behind the questions that pass the guards
@@ -88,7 +88,7 @@ def test_all_is_kept_where_nothing_is_to_be_dropped(open_services):
 
 
 class Talking(Asking):
-    """Holds a conversation about the words of each passage; `apart` is how many follow-ups lean on nothing."""
+    """Holds a conversation about the words of each passage; `apart` is how many follow-ups say all of them again."""
 
     def __init__(self, apart=0):
         super().__init__()
@@ -100,33 +100,95 @@ class Talking(Asking):
             yield from super().write(schema, stop)
         elif self.apart:
             self.apart -= 1
-            yield "Where do zebras sleep in Ankara?"
+            yield from (f"And now, {question}" for question in super().write(schema, stop))
         else:
-            for question in super().write(schema, stop):
-                yield f"And {prompt.count('Answer: ')} {question}"
+            yield f"And what else{', indeed' * prompt.count('Answer: ')}?"
 
 
 def test_conversations_are_lists_of_turns_with_passages_and_answers(open_services):
     services = open_services(BM25, Talking(apart=2))
-    result = run(services, SynthesisPlan(CONVERSATIONS, per_document=2, turns=5))[-1]
-    assert result.outcomes == {"new": 10, "dropped": 2}
-    assert result.reasons == {"does not follow up the turn before": 2}
+    result = run(services, SynthesisPlan(CONVERSATIONS, per_document=2))[-1]
     kept = questions(services, Outcome.NEW)
+    assert result.outcomes["new"] == len(kept) == 8
+    assert result.reasons["a search finds its passage as well without the turns before"] == 2
     for talk in {one.conversation for one in kept}:
         turns = [one for one in kept if one.conversation == talk]
-        assert [one.turn for one in turns] == [1, 2, 3, 4, 5]
-        assert len({one.passage_id for one in turns}) > 1
+        assert [one.turn for one in turns] == [1, 2, 3, 4]
         assert all(one.answer in " ".join(one.passage.split()) for one in turns)
     accepted = services.training.synthesis.kept.decide(LOCAL_OWNER, kept[0].id, Outcome.ACCEPTED)
     talk = questions(services, Outcome.ACCEPTED)
-    assert [one.conversation for one in talk] == [accepted.conversation] * 5
+    assert [one.conversation for one in talk] == [accepted.conversation] * 4
     assert services.answers.suggestions.accepted(LOCAL_OWNER) == (talk[0].text,)
     data, count = services.training.synthesis.questions_file(LOCAL_OWNER, [Outcome.ACCEPTED])
     rows = [json.loads(line) for line in data.splitlines()]
     assert [row.get("follow_up_of") for row in rows] == [None, *(row["id"] for row in rows[:-1])]
-    assert (count, services.training.synthesis.beir_files(LOCAL_OWNER, [Outcome.ACCEPTED], BM25)[1]) == (5, 1)
-    again = run(services, SynthesisPlan(CONVERSATIONS, per_document=3, turns=5))[-1]
+    assert (count, services.training.synthesis.beir_files(LOCAL_OWNER, [Outcome.ACCEPTED], BM25)[1]) == (4, 1)
+    again = run(services, SynthesisPlan(CONVERSATIONS, per_document=3))[-1]
     assert (again.passages, again.done_before) == (3, 2)
+
+
+PIER = (  # two passages that are long enough to ask about, and what else has their words; the same in German
+    (
+        "A ship pays nine crowns for each night at the pier. Lighters pay half of that. Nobody may stay for more "
+        "than a week at a time, unless the tide holds a ship back."
+    ),
+    (
+        "Ships at the pier pay every morning. The watchman walks along all berths with his book, takes the crowns "
+        "for the night, and gives a receipt with his name on it."
+    ),
+    "Visitors stay in town for long.",
+    "How long the stay in port is.",
+    "Money is taken at the bank.",
+    "Who takes the money home?",
+)
+STEG = (
+    (
+        "Ein Schiff zahlt neun Kronen für jede Nacht am Steg. Leichter zahlen davon die Hälfte. Niemand darf mehr "
+        "als eine Woche am Stück bleiben, wenn nicht die Flut das Schiff noch festhält."
+    ),
+    (
+        "Schiffe am Steg zahlen jeden Morgen. Der Wärter geht mit seinem Buch an allen Plätzen entlang, nimmt die "
+        "Kronen für die Nacht und gibt eine Quittung mit seinem Namen."
+    ),
+    "Gäste bleiben lange in der Stadt.",
+    "Wie lange sie bleiben.",
+    "Geld nimmt die Bank.",
+    "Wer nimmt Geld mit?",
+)
+
+
+@pytest.mark.parametrize(
+    ("pages", "asked"),
+    [
+        (PIER, (
+            ("What does a ship pay for a night at the pier?", "nine crowns"),
+            ("What do lighters pay at the pier?", "half of that"),
+            ("Who takes them?", "watchman"),
+            ("When is he there?", "every morning"),
+        )),
+        (STEG, (
+            ("Was zahlt ein Schiff für eine Nacht am Steg?", "neun Kronen"),
+            ("Was zahlen Leichter am Steg?", "die Hälfte"),
+            ("Wer nimmt sie?", "Der Wärter"),
+            ("Wann ist er da?", "jeden Morgen"),
+        )),
+    ],
+)  # fmt: skip
+def test_a_follow_up_leans_on_the_turns_before_where_they_help_to_find_its_passage(open_services, pages, asked):
+    llm = FakeLLM()
+    settings = BM25.changed("chunking", chunker="paragraphs")
+    services = open_services(settings, llm, empty=True)
+    for name, texts in (("pier", pages[:2]), *((text[:4], [text]) for text in pages[2:])):
+        stored_pages(services, f"{name}.pdf", *texts)
+    llm.enqueue([*(text for draft in asked for text in draft), "No more."])  # no conversation begins with the second
+    run(services, SynthesisPlan(CONVERSATIONS, per_document=0, turns=3), settings)
+    first, in_full, *others = asked
+    assert [(one.text, one.passage) for one in questions(services, Outcome.NEW)] == [
+        (first[0], pages[0]), *((question, pages[1]) for question, _ in others)
+    ]  # fmt: skip
+    assert {one.text: one.reason for one in questions(services, Outcome.DROPPED)} == {
+        in_full[0]: "a search finds its passage as well without the turns before", "No more.": "not a question"
+    }  # fmt: skip
 
 
 def test_a_conversation_of_less_than_three_turns_is_dropped(open_services):
@@ -134,7 +196,8 @@ def test_a_conversation_of_less_than_three_turns_is_dropped(open_services):
     result = run(services, SynthesisPlan(CONVERSATIONS, per_document=1))[-1]
     assert result.outcomes == {"dropped": 5}
     assert {(one.conversation, one.reason) for one in questions(services)} == {
-        ("", "too few turns of its conversation are left"), ("", "does not follow up the turn before")
+        ("", "too few turns of its conversation are left"),
+        ("", "a search finds its passage as well without the turns before"),
     }  # fmt: skip
 
 

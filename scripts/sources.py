@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 ROW = re.compile(r"^\| ([^|]+) \| (◆ )?`([^`]+)` \| `([^`]+)` \|$", re.MULTILINE)
-FIRST = ("pdfqa ingest data/sample/harbour-heat.pdf", "pdfqa synthesize --kind rules")
+FIRST = ("pdfqa ingest data/sample/harbour-heat.pdf", "pdfqa synthesize --kind rules --output made.jsonl")
 
 
 def commands(*, model: bool) -> list[str]:

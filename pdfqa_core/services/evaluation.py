@@ -100,6 +100,8 @@ from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.finding import MissedPassages
 from pdfqa_core.services.indexes import IndexService
 from pdfqa_core.services.run_asking import (
+    TRAINED_ON,
+    YES,
     AskedSystem,
     ClusterAsking,
     Outcomes,
@@ -156,7 +158,8 @@ class RunRequest:
 
     `systems` are settings by name; those that sample are asked `repeats` times, with `seed` and those after it.
     `options` are the protocol's ("bertscore", "judge", "judge_prompt", "calibrate", "nli", "disambig", "qa_model",
-    "ner", "beta", "bertscore_encoder"); `unanswerable` is a file none of whose questions can be answered;
+    "ner", "beta", "bertscore_encoder"), and "trained_on" ("yes": models are measured also with what they were trained
+    on, and a note says so); `unanswerable` is a file none of whose questions can be answered;
     `document_ids` are the documents and collections that are searched, empty: all.
     """
 
@@ -322,12 +325,7 @@ class EvaluationService:
                 index = yield from opened(self._indexes, owner, settings, file.corpus, corpora, stop)
                 seconds = time.perf_counter() - began
                 gold = self.gold(owner, file, settings, document_ids)
-                try:
-                    self._leakage.check(owner, settings, gold.items)
-                except UsageError as error:
-                    if not trained_on:
-                        raise
-                    notes.append(f"{name}: {error.what} {MEASURED_ANYWAY}")
+                notes += _warned(name, partial(self._leakage.check, owner, settings, gold.items), anyway=trained_on)
                 items, unmatched = matched(gold.items, match, partial(_passages_on, index))
                 ranks = depth or max(1, index.stats.passages)
                 made = yield from self._searched(index, name, settings, items, names, document_ids, ranks, stop)
@@ -556,7 +554,7 @@ class EvaluationService:
             return self.runs.get(owner, known)
         file = self.cases(owner, plan)
         run_protocols.get(plan.protocol).check(file, plan.options)
-        self._check_leakage(owner, plan.systems, file)
+        self._check_leakage(owner, plan, plan.systems, file)
         now = datetime.now(UTC)
         name = request.name or f"{run_protocols.get(plan.protocol).title}: {plan.dataset}"
         run = Run(
@@ -653,11 +651,17 @@ class EvaluationService:
         if not file.corpus and any(system.evidence == SEARCH for system in systems):
             self._documents.require_documents(owner)
 
-    def _check_leakage(self, owner: str, systems: Sequence[RunSystem], file: CaseFile) -> None:
-        """Raise UsageError where a system that searches uses a model trained on what the questions are made of."""
-        for system in systems:
-            if system.evidence == SEARCH:
-                self._leakage.check_run(owner, load_settings(system), file)
+    def _check_leakage(self, owner: str, plan: RunPlan, systems: Sequence[RunSystem], file: CaseFile) -> list[str]:
+        """Return a warning for each system that searches by a model trained on what the questions are made of.
+
+        Raises UsageError instead where the plan does not let it be measured all the same.
+        """
+        anyway, notes = plan.options.get(TRAINED_ON) == YES, list[str]()
+        for one in systems:
+            if one.evidence == SEARCH:
+                check = partial(self._leakage.check_run, owner, load_settings(one), file)
+                notes += _warned(one.name, check, anyway=anyway)
+        return notes
 
     # ------------------------------------------------------------ running
 
@@ -706,7 +710,7 @@ class EvaluationService:
             wanted = [one for one in systems if any((one.name, case.id) not in known for case in file.cases)]
             if not wanted:
                 continue
-            self._check_leakage(owner, wanted, file)  # a model may have been trained since the run began
+            self._check_leakage(owner, run.plan, wanted, file)  # a model may have been trained since the run began
             shared = self._models.language
             asking = next((one for one in wanted if one.model), None)
             with language_for(shared, self._settings(run, asking).llm if asking else shared.settings) as language:
@@ -771,7 +775,9 @@ class EvaluationService:
         tools = tools_of(run.plan, self._language_model, self.embedder, protocol.needs, stop)
         found = yield from scored(run, protocol, file, self.runs.predictions(owner, run.id), tools)
         models = used_models(run.plan, protocol.needs, self._models.files.encoders)
-        return replace(found, settings={**found.settings, **models})
+        asked_for = TRAINED_ON in run.plan.options
+        warnings = self._check_leakage(owner, run.plan, run.plan.systems, file) if asked_for else []
+        return replace(found, settings={**found.settings, **models}, notes=(*warnings, *found.notes))
 
     # ------------------------------------------------------------ under way, in a thread of its own
 
@@ -979,6 +985,17 @@ def _check(what: str, given: Sequence[str], known: Sequence[str], protocol: str)
     wrong = next((one for one in given if one not in known), "")
     if wrong:
         raise UsageError(f"{protocol} knows no {what} called {wrong!r}.", f"Choose among: {', '.join(known)}.")
+
+
+def _warned(name: str, check: Callable[[], None], *, anyway: bool) -> list[str]:
+    """Return what the check of a system says against measuring it, as a warning; raise UsageError unless `anyway`."""
+    try:
+        check()
+    except UsageError as error:
+        if not anyway:
+            raise
+        return [f"{name}: {error.what} {MEASURED_ANYWAY}"]
+    return []
 
 
 def _means(

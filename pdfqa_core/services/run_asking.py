@@ -570,6 +570,7 @@ def _hash_of(folder: str, _changed: int) -> str:
 # The scores of a run: what its protocol makes of the predictions, with everything a report has to say beside them.
 
 YES, NO = "yes", "no"
+TRAINED_ON = "trained_on"  # the option that lets models be measured with what they were trained on
 
 
 @dataclass(frozen=True, slots=True)

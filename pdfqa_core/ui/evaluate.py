@@ -37,6 +37,7 @@ from pdfqa_core.ui.evaluate_setup import (
     finders,
     scope_field,
     template_button,
+    trained_on_field,
 )
 from pdfqa_core.ui.roles import check_models
 from pdfqa_core.ui.session import EvaluateState, Session, Shown
@@ -111,6 +112,7 @@ class Tab:
         baseline: str,
         session: Session,
         state: EvaluateState,
+        trained_on: bool,
         request: gr.Request,
     ) -> Iterator[tuple[Any, ...]]:
         """Measure the systems, with progress; Stop keeps nothing of an unfinished evaluation."""
@@ -129,6 +131,7 @@ class Tab:
                 document_ids=searched,
                 gold_match=match,
                 profile=SEED if as_in_sources else "",
+                trained_on=trained_on,
                 task=self._key(request),
             ):
                 if isinstance(event, Progress):
@@ -246,6 +249,7 @@ def build_retrieval(services: Services, session: gr.State) -> tuple[Shown, gr.Ra
                 elem_id="evaluate-retrievers",
             )
             match, sources = counting(setup.defaults)
+            trained_on = trained_on_field("evaluate-trained-on")
             systems = live_html(elem_id="evaluate-systems")
             baseline = gr.Dropdown([], label="Compare with", elem_id="evaluate-baseline")
             work = live_html(elem_id="evaluate-work")
@@ -293,7 +297,7 @@ def build_retrieval(services: Services, session: gr.State) -> tuple[Shown, gr.Ra
     _wire_questions(setup, [source, upload, scope, session], blank, known, work)
     _wire_choices(setup, source, chosen, [systems, baseline])
     asked = [source, upload, scope, *chosen, state]
-    go.click(tab.evaluate, asked, [work, go, stop, *shown], concurrency_limit=None, **QUIET)
+    go.click(tab.evaluate, [*asked, trained_on], [work, go, stop, *shown], concurrency_limit=None, **QUIET)
     stop.click(tab.stop, None, None, **AT_ONCE)
     table.click(results.table_clicked, [state, session], shown, **QUIET)
     earlier.input(results.reopened, [earlier, state, session], shown, **QUIET)

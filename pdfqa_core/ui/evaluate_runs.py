@@ -288,23 +288,26 @@ class Tab:
 
     # ------------------------------------------------------------ the left column
 
+    def _form(self, session: Session, fields: tuple[Any, ...]) -> Form:
+        return Form.of(*fields).filled(self.services, session.owner)
+
     def described(self, session: Session, *fields: Any) -> tuple[str, str]:
         """Return what stands in the file, and what the systems are."""
-        form = Form.of(*fields)
+        form = self._form(session, fields)
         sample = self.services.documents.has_sample(session.owner)
         return described(form, sample=sample), planned(self.services, form, session)
 
     def suited(self, session: Session, *fields: Any) -> Any:
         """Return the choice of evidence that suits protocol and file."""
-        return suited(self.services, Form.of(*fields), session)
+        return suited(self.services, self._form(session, fields), session)
 
     def planned(self, session: Session, *fields: Any) -> str:
         """Return what the systems are."""
-        return planned(self.services, Form.of(*fields), session)
+        return planned(self.services, self._form(session, fields), session)
 
     def start(self, state: RunsState, session: Session, *fields: Any) -> tuple[Any, ...]:
         """Begin a run, or go on with the one that was begun with the same choices."""
-        form = Form.of(*fields)
+        form = self._form(session, fields)
         try:
             if form.named_models:
                 may_choose_models()

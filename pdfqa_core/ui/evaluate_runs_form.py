@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -29,19 +29,25 @@ from pdfqa_core.protocols.refusal import with_unanswerable
 from pdfqa_core.services import SAMPLE, RunRequest, Services
 from pdfqa_core.services.evaluation import memory_for
 from pdfqa_core.services.recipes import names as strategies
+from pdfqa_core.services.run_asking import TRAINED_ON, YES
 from pdfqa_core.services.systems import run_grid, shared_words
 from pdfqa_core.settings import LLMSettings
 from pdfqa_core.ui import downloads
 from pdfqa_core.ui.components import error_html, gigabytes, live_html, render, time_left
 from pdfqa_core.ui.evaluate_setup import (
+    ACCEPTED_QUESTIONS,
+    NONE_ACCEPTED,
     OWN_FILE,
     SAMPLE_QUESTIONS,
+    SOURCES,
     Upload,
+    accepted_file,
     brought,
     file_field,
     finders,
     scope_field,
     template_button,
+    trained_on_field,
 )
 from pdfqa_core.ui.session import Session
 
@@ -87,6 +93,7 @@ class Form:
     histories: Sequence[str]
     repeats: float | None
     temperature: float | None
+    trained_on: bool
     as_in_sources: bool
     bertscore: bool
     encoder: str
@@ -110,13 +117,23 @@ class Form:
         given: tuple[Any, ...] = (*values[:first], chosen)
         return cls(*given)
 
+    def filled(self, services: Services, owner: str) -> Form:
+        """Return the form with the owner's accepted questions for its file, where these are chosen."""
+        if self.source != ACCEPTED_QUESTIONS:
+            return self
+        try:
+            return replace(self, upload=str(accepted_file(services, owner)))
+        except PdfQAError:
+            return replace(self, upload=None)
+
     @property
     def path(self) -> Path:
         """The file of questions. Raises UsageError where there is none."""
         if self.source == SAMPLE_QUESTIONS:
             return SAMPLE / "questions.jsonl"
         if (path := brought(self.upload)) is None:
-            raise UsageError("There are no questions yet.", OWN_HINT)
+            hint = NONE_ACCEPTED if self.source == ACCEPTED_QUESTIONS else OWN_HINT
+            raise UsageError("There are no questions yet.", hint)
         if rows.needed(rows.columns_of(path), self.columns):
             return Path(downloads.write(path.name, rows.mapped(path, self.columns)))
         return path
@@ -182,6 +199,8 @@ class Form:
             given["bertscore_encoder"] = self.encoder.strip()
         if self.concerns("beta") and self.beta and self.beta != 1:
             given["beta"] = f"{self.beta:g}"
+        if self.trained_on:
+            given[TRAINED_ON] = YES
         return given | ({"judge_prompt": "strict", "calibrate": "yes"} if strict else {})
 
 
@@ -221,7 +240,7 @@ SAMPLE_MISSING = "These questions are about the sample report: add it on the Doc
 def offered(source: str, upload: Upload) -> tuple[Any, ...]:
     """Return the fold of columns, unfolded where no column says that it holds the question, and its fields."""
     try:
-        path = None if source == SAMPLE_QUESTIONS else brought(upload)
+        path = brought(upload) if source == OWN_FILE else None
     except PdfQAError:
         path = None  # what is wrong is said where the file is described
     found = rows.columns_of(path) if path else ()
@@ -235,7 +254,7 @@ def described(form: Form, *, sample: bool) -> str:
     try:
         file = read(form)
     except PdfQAError as error:
-        empty = form.source != SAMPLE_QUESTIONS and not form.upload
+        empty = form.source == OWN_FILE and not form.upload
         return render("evaluate_run_data", message=OWN_HINT, forms=forms(), name="") if empty else error_html(error)
     cases, notes = file.cases, file.notes
     if form.source == SAMPLE_QUESTIONS and not sample:
@@ -366,9 +385,7 @@ def set_up(services: Services) -> Fields:
         "protocol": gr.Dropdown(
             protocols, value="answers", label="Protocol", info=run_protocols.words("answers"), elem_id="runs-protocol"
         ),
-        "source": gr.Radio(
-            [SAMPLE_QUESTIONS, OWN_FILE], value=SAMPLE_QUESTIONS, label="Questions", elem_id="runs-source"
-        ),
+        "source": gr.Radio(list(SOURCES), value=SAMPLE_QUESTIONS, label="Questions", elem_id="runs-source"),
         "upload": file_field("Questions with gold answers", "runs-file"),
     }
     with gr.Accordion("Columns", open=False, visible=False, elem_id="runs-columns-of") as fold:
@@ -495,6 +512,7 @@ def _more(services: Services) -> dict[str, Any]:
         "histories": histories,
         "repeats": repeats,
         "temperature": temperature,
+        "trained_on": trained_on_field("runs-trained-on"),
     }
 
 

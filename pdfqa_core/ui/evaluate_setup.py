@@ -118,6 +118,18 @@ def passages_by(services: Services, as_in_sources: bool) -> list[str]:
     return [str(chosen)]
 
 
+def trained_on_field(elem_id: str) -> gr.Checkbox:
+    """Return the field that lets models be measured with what they were trained on."""
+    info = "Its scores are too good then, and a note in the results says so"
+    return gr.Checkbox(False, label="Measure a model also with what it was trained on", info=info, elem_id=elem_id)
+
+
+def accepted_file(services: Services, owner: str) -> Path:
+    """Write the owner's accepted questions and conversations and return where. Raises PdfQAError without any."""
+    data, _ = services.training.synthesis.questions_file(owner, [Outcome.ACCEPTED])
+    return Path(downloads.write("accepted.jsonl", data))
+
+
 class Setup:
     """The left column: what is to be measured."""
 
@@ -129,8 +141,7 @@ class Setup:
     def file(self, source: str, upload: Upload, owner: str = "") -> GoldFile:
         """Return the chosen questions; the accepted ones are the owner's. Raises PdfQAError where there are none."""
         if source == ACCEPTED_QUESTIONS:
-            data, _ = self.services.training.synthesis.questions_file(owner, [Outcome.ACCEPTED])
-            return replace(read_gold(Path(downloads.write("accepted.jsonl", data))), name="accepted questions")
+            return replace(read_gold(accepted_file(self.services, owner)), name="accepted questions")
         if source == SAMPLE_QUESTIONS:
             return replace(read_gold(SAMPLE / "questions.jsonl"), name="sample questions")
         if (path := brought(upload)) is None:

@@ -13,7 +13,14 @@ from pathlib import Path
 import pytest
 
 from pdfqa_core.extraction.process.limits import FILE_MB, OWNERS
+from pdfqa_core.metrics.rouge import rouge_l
+from pdfqa_core.services import LOCAL_OWNER, Services
+from pdfqa_core.ui.session import Session
+from tests.retrieval.tiny_models import sentence_transformer
+from tests.services.helpers import BM25
 from tests.services.test_runs import QUESTIONS
+from tests.serving_fakes import FakeModels
+from tests.ui.test_evaluate_form import form
 
 LITERAL = (
     "--retriever", "bm25", "--reader", "extractive", "--confidence-threshold", "0", "--no-bertscore", "--json",
@@ -49,6 +56,25 @@ def test_a_run_prints_what_was_answered_and_goes_on_as_the_same(run, workspace, 
     same = again.keys() & system["metrics"].keys()
     assert {"answer_f1", "citation_f1", "rouge_l"} <= same
     assert {name: again[name] for name in same} == {name: system["metrics"][name] for name in same}
+
+
+def test_beta_encoder_and_what_was_trained_on_are_chosen_as_on_the_page(run, workspace, data, tmp_path):
+    encoder = str(sentence_transformer(tmp_path))
+    plain = ("evaluate", "run", "answers", "--data", data, *LITERAL)
+    call = (*(one for one in plain if one != "--no-bertscore"), "--bertscore-encoder", encoder, "--beta", 2)
+    usual, chosen = run(*plain).data, run(*call, "--trained-on").data
+    assert chosen["settings"]["ROUGE-L"] == "β = 2"
+    assert chosen["settings"]["BERTScore"].startswith(Path(encoder).name)
+    gold = {one["id"]: one["answer"] for one in QUESTIONS}
+    items = chosen["systems"][0]["items"]
+    for item, other in zip(items, usual["systems"][0]["items"], strict=True):
+        values = [rouge_l(item["answer"], [gold[item["id"]]], beta=beta) for beta in (2, 1)]
+        assert [one["metrics"]["rouge_l"] for one in (item, other)] == pytest.approx(values)
+    assert {item["metrics"]["bertscore_f1"] is None for item in items} == {False}
+    with Services.open(workspace, BM25, FakeModels()) as services:
+        options = services.evaluation.runs.get(LOCAL_OWNER, chosen["run"]).plan.options
+    page = form(encoder=encoder, beta=2, trained_on=True).request(Session(LOCAL_OWNER, BM25)).options
+    assert options.items() >= page.items() >= {"beta": "2", "bertscore_encoder": encoder, "trained_on": "yes"}.items()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")

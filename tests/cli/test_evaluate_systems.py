@@ -85,8 +85,8 @@ def test_wrong_entailment_files_are_told_before_a_model_is_loaded(run, write, em
     assert (failed.status, "model" in failed.data["error"]["what"]) == (1, True)
 
 
-def test_a_data_set_of_the_hub_is_fetched_by_its_name_and_split(run, monkeypatch, tmp_path):
-    """Against a hub on this computer, with rows as JSONL and as Parquet."""
+def test_a_data_set_of_the_hub_is_fetched_by_its_name_and_split(run, workspace, monkeypatch, tmp_path):
+    """Against a hub on this computer, with rows as JSONL and as Parquet: scored, and run."""
     import pyarrow
     import pyarrow.parquet
 
@@ -100,21 +100,32 @@ def test_a_data_set_of_the_hub_is_fetched_by_its_name_and_split(run, monkeypatch
         "asqa/gpt_3.5_turbo_instruct.jsonl": (json.dumps(row) + "\n").encode(),
         "asqa/mistral_7b-00000-of-00001.parquet": packed.getvalue().to_pybytes(),
     }
-    name = "golaxy/rag-bench"
+    name, official = "golaxy/rag-bench", "din0s/asqa"
+    asked = ("evaluate", "run", "asqa", "--evidence", "search", "--retriever", "bm25", "--reader", "extractive",
+             "--json", "--data")  # fmt: skip
     with serving() as hub:
         monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
         monkeypatch.setenv("HF_ENDPOINT", hub.url)
         listed = [{"type": "file", "path": one, "size": len(data), "oid": "0"} for one, data in files.items()]
         hub.files = {f"datasets/{name}/resolve/main/{one}": data for one, data in files.items()}
         hub.files[f"api/datasets/{name}/tree/main"] = json.dumps(listed).encode()
+        hub.files[f"api/datasets/{official}/tree/main"] = json.dumps(
+            [{**listed[1], "path": "data/dev-0.parquet"}]
+        ).encode()
+        hub.files[f"datasets/{official}/resolve/main/data/dev-0.parquet"] = files[listed[1]["path"]]
         for split in ("gpt-3.5-turbo-instruct", "mistral_7b"):
             found = run("evaluate", "asqa", "--data", name, "--split", split, "--json")
             assert found.status == 0, found.data
             assert found.data["systems"][0]["metrics"]["str_em"]["mean"] == 1.0
+        for call in ((official,), (name, "--split", "gpt-3.5-turbo-instruct"), (name, "--split", "mistral_7b")):
+            answered = run(*asked, *call)
+            assert answered.status == 0, answered.data
+            assert [item["id"] for item in answered.data["systems"][0]["items"]] == ["1"]
         wrong = run("evaluate", "asqa", "--data", name, "--split", "palm", "--json").data["error"]
         assert "has no split called 'palm'" in wrong["what"]
         assert "gpt_3.5_turbo_instruct" in wrong["hint"]
-    gone = run("evaluate", "asqa", "--data", "golaxy/other", "--json")
-    assert (gone.status, "golaxy/other is no file here, and the hub did not give it" in gone.data["error"]["what"]) == (
-        2, True,
-    )  # fmt: skip
+    for call in (("evaluate", "asqa", "--json", "--data"), asked):
+        gone = run(*call, "golaxy/other")
+        assert gone.status == 2
+        assert "golaxy/other is no file here, and the hub did not give it: " in gone.data["error"]["what"]
+        assert gone.data["error"]["hint"].startswith("Check the name and the network")

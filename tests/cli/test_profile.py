@@ -58,7 +58,7 @@ def found_on_page(workspace):
             chunkers, match = tab.setup.of_profile(as_in_sources)  # what the tick sets
             systems = (chosen.get("chunkers", chunkers), RETRIEVERS, chosen.get("match", match), as_in_sources)
             request = SimpleNamespace(session_hash="page")
-            *_, last = tab.evaluate(SAMPLE_QUESTIONS, None, [], *systems, "", session, EvaluateState(), request)
+            *_, last = tab.evaluate(SAMPLE_QUESTIONS, None, [], *systems, "", session, EvaluateState(), False, request)
             message, _, _, _, table, *_ = last
             assert not message
             (state,) = (one for one in last if isinstance(one, EvaluateState))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from pdfqa_core.errors import ModelError, PdfQAError, StorageError, UsageError
+from pdfqa_core.exports.report import methods_text
 from pdfqa_core.models import Encoders, ModelFiles
 from pdfqa_core.protocols.gold import read_gold
 from pdfqa_core.retrieval import onnx_graph
@@ -249,3 +250,10 @@ def test_runs_of_answers_do_not_measure_it_with_them_either(learnt, tmp_path):
     aside.rename(place)
     with pytest.raises(UsageError, match="learnt is trained on"):
         list(learnt.evaluation.go(LOCAL_OWNER, begun.id))
+    quoted = {"learnt": systems["learnt"].changed("reading", reader="extractive")}
+    options = {"bertscore": "no", "trained_on": "yes"}
+    begun = learnt.evaluation.begin(LOCAL_OWNER, RunRequest("answers", made, quoted, limit=2, options=options))
+    *_, found = learnt.evaluation.go(LOCAL_OWNER, begun.id)
+    assert "questions were made of passages that learnt is trained on" in found.notes[0]
+    assert "its scores are too good" in found.notes[0]
+    assert found.notes[0] in methods_text(learnt.evaluation.runs.get(LOCAL_OWNER, begun.id))

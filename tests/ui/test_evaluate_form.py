@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+import re
+from dataclasses import fields, replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.evaluation_types import RunState
+from pdfqa_core.models import ModelFiles
+from pdfqa_core.models.trained import keep_trained
 from pdfqa_core.protocols import run_protocols
-from pdfqa_core.services import LOCAL_OWNER, Services
+from pdfqa_core.services import LOCAL_OWNER, SAMPLE, Outcome, Services
 from pdfqa_core.services.accounts import AccountRole
+from pdfqa_core.services.synthesis import SynthesisPlan
+from pdfqa_core.synthesis import CONVERSATIONS, RULES
+from pdfqa_core.training import TrainedOn, words_hash
 from pdfqa_core.types import Progress
-from pdfqa_core.ui import roles
+from pdfqa_core.ui import evaluate, roles
+from pdfqa_core.ui.evaluate_runs import Tab, download
 from pdfqa_core.ui.evaluate_runs_form import (
     AS_READ,
     COLUMNS,
@@ -28,29 +37,43 @@ from pdfqa_core.ui.evaluate_runs_form import (
     read,
     suited,
 )
-from pdfqa_core.ui.evaluate_runs_view import paused_words, state_words, steps_of
-from pdfqa_core.ui.evaluate_setup import OWN_FILE, SAMPLE_QUESTIONS, Setup, brought
-from pdfqa_core.ui.session import Session
+from pdfqa_core.ui.evaluate_runs_view import RunsState, paused_words, state_words, steps_of
+from pdfqa_core.ui.evaluate_setup import (
+    ACCEPTED_QUESTIONS,
+    NONE_ACCEPTED,
+    OWN_FILE,
+    SAMPLE_QUESTIONS,
+    Setup,
+    brought,
+)
+from pdfqa_core.ui.session import EvaluateState, Session
 from tests.protocols.test_beir import folder_of, zip_of
-from tests.services.helpers import BM25
+from tests.services.helpers import BM25, until
+from tests.services.test_runs import WordLengths
 from tests.serving_fakes import PDF, FakeModels
+from tests.training.test_record import record
 from tests.ui.test_states import pdf
 
 SESSION = Session(LOCAL_OWNER, BM25)
 ROWS = [{"question": "When?", "truth": "At noon.", "answer": "At one."}]
 
 
-def form(**chosen):
+def values(**chosen):
     plain = {
         "protocol": "answers", "source": SAMPLE_QUESTIONS, "upload": None, "scope": [], "unanswerable": None,
         "evidence": ["the system searches"], "retrievers": ["bm25"], "chunkers": ["windows"], "readers": ["extractive"],
         "limit": 0, "seed": 0, "models": [], "extractors": [AS_READ], "rewriters": ["none"],
-        "histories": ["gold answers"], "repeats": 1, "temperature": 0, "as_in_sources": False, "bertscore": False,
+        "histories": ["gold answers"], "repeats": 1, "temperature": 0, "trained_on": False,
+        "as_in_sources": False, "bertscore": False,
         "encoder": "", "beta": 1,
         "judge": False, "calibrate": False, "nli": "", "disambig": "entities of both texts", "ner": "", "qa_model": "",
     }  # fmt: skip
     assert tuple(plain) == FORM
-    return Form.of(*(plain | chosen).values(), *("(none)" for _ in COLUMNS))
+    return (*(plain | chosen).values(), *("(none)" for _ in COLUMNS))
+
+
+def form(**chosen):
+    return Form.of(*values(**chosen))
 
 
 @pytest.fixture
@@ -111,6 +134,7 @@ def test_what_is_asked_about_in_chat_does_not_narrow_what_is_measured(services, 
         ("judge", {"encoder": "own/bert", "beta": 2}, {}),
         ("judge", {"judge": True, "calibrate": True}, {"judge_prompt": "strict", "calibrate": "yes"}),
         ("answers", {"calibrate": True}, {}),
+        ("refusal", {"trained_on": True}, {"trained_on": "yes"}),
     ],
 )
 def test_options_are_those_of_the_protocol(protocol, chosen, options):
@@ -145,6 +169,56 @@ def test_evidence_is_what_suits_protocol_and_file(services, write):
     text = planned(services, form(protocol="judge", evidence=["answers of the file"], **own), SESSION)
     assert "recorded answers" in text
     assert "1 answer<" in text
+
+
+def run_to_its_end(services, tab, **chosen):
+    """Start a run as the page does; return its table, and the run."""
+    message, *_, state = tab.start(RunsState(), SESSION, *values(**chosen))
+    assert state.run, message
+    until(lambda: not services.evaluation.under_way(LOCAL_OWNER)[0])
+    return tab.shown(state, SESSION)[1], state, services.evaluation.runs.get(LOCAL_OWNER, state.run)
+
+
+def test_accepted_questions_and_conversations_are_run_and_bertscore_by_turn_comes_first(services):
+    services.evaluation.embedder = WordLengths
+    list(services.documents.ingest(LOCAL_OWNER, [PDF]))
+    tab, chosen = Tab(services), {"source": ACCEPTED_QUESTIONS, "retrievers": ["bm25"]}
+    for shown in (tab.described(SESSION, *values(**chosen))[0], tab.start(RunsState(), SESSION, *values(**chosen))[0]):
+        assert NONE_ACCEPTED in shown
+    synthesis = services.training.synthesis
+    list(synthesis.make(LOCAL_OWNER, SynthesisPlan(RULES, per_document=0), BM25))
+    one, *_ = (one for one in synthesis.kept.list(LOCAL_OWNER, [Outcome.NEW]) if one.answer)
+    turns = [replace(one, id=f"t{n}", kind=CONVERSATIONS, conversation="c", turn=n) for n in (1, 2, 3)]
+    synthesis.kept.add(LOCAL_OWNER, turns)
+    for accepted in (one.id, "t1"):
+        synthesis.kept.decide(LOCAL_OWNER, accepted, Outcome.ACCEPTED)
+    known, systems = tab.described(SESSION, *values(**chosen))
+    assert "4 questions, 4 with a gold answer, 2 in a conversation, 4 with a gold place" in " ".join(
+        re.sub("<.*?>", "", known).split()
+    )
+    assert "4 answers" in systems
+    for protocol, first in (("conversations", True), ("answers", False)):
+        table, state, run = run_to_its_end(services, tab, protocol=protocol, bertscore=True, **chosen)
+        assert (run.state, run.total, run.plan.dataset) == (RunState.DONE, 4, "accepted.jsonl")
+        by_turn = "BERTScore F1 by turn" if first else "Answer F1 by turn"
+        report = Path(download(services, "html", LOCAL_OWNER, state)).read_text("utf-8")
+        assert (table.index(by_turn) < table.index("<th>System</th>")) is first
+        assert (report.find(f"{by_turn}</h2>") in range(report.index("<h2>Results"))) is first
+
+
+def test_what_a_model_was_trained_on_measures_it_where_that_is_ticked(tmp_path):
+    files = ModelFiles(tmp_path, tmp_path / "models")
+    asked = json.loads((SAMPLE / "questions.jsonl").read_text("utf-8").splitlines()[0])["question"]
+    trained = TrainedOn("mine", (), (words_hash(asked),))
+    keep_trained(files.encoders.folder, replace(record(), trained_on=trained), lambda folder: None)
+    with Services.open(tmp_path / "workspace", BM25, FakeModels(files=files)) as services:
+        list(services.documents.ingest(LOCAL_OWNER, [PDF]))
+        chosen = (SAMPLE_QUESTIONS, None, [], ["windows"], ["dense + mine"], "overlap", False, "", SESSION)
+        for ticked, words in ((False, "would measure what it remembers"), (True, "its scores are too good")):
+            request = SimpleNamespace(session_hash="page")
+            *_, last = evaluate.Tab(services).evaluate(*chosen, EvaluateState(), ticked, request)
+            assert words in (last[4] if ticked else last[0])
+            assert bool(last[0]) is not ticked
 
 
 def test_files_of_a_beir_data_set_become_one(tmp_path):

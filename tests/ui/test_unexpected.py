@@ -56,8 +56,9 @@ def test_build_index_comes_back(services):
 
 def test_evaluate_comes_back(services):
     session = Session(LOCAL_OWNER, BM25)
+    systems = (["windows"], ["hybrid"], "overlap", False, "")
     first, *_, last = evaluate.Tab(services).evaluate(
-        SAMPLE_QUESTIONS, None, [], ["windows"], ["hybrid"], "overlap", False, "", session, EvaluateState(), REQUEST
+        SAMPLE_QUESTIONS, None, [], *systems, session, EvaluateState(), False, REQUEST
     )
     assert (first[1].visible, last[1].visible, last[2].visible) == (False, True, False)
     assert TOLD in last[0]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pdfqa_core.cli import terminal
-from pdfqa_core.cli.evaluate.shown import add_outputs, add_profile, finish
+from pdfqa_core.cli.evaluate.shown import add_outputs, add_profile, add_trained_on, finish
 from pdfqa_core.cli.options import add_common, add_settings, settings_of, workspace_of, write_file
 from pdfqa_core.errors import UsageError
 from pdfqa_core.exports.evaluation_files import trec_files
@@ -48,11 +48,7 @@ def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "(default: overlap, with --profile seed exact)",
     )
     add_profile(command)
-    command.add_argument(
-        "--trained-on",
-        action="store_true",
-        help="measure a model also with questions that it was trained on; a note in the results says so",
-    )
+    add_trained_on(command)
     command.add_argument("--document", action="append", default=[], metavar="NAME", help="only in this file")
     command.add_argument("--trec", type=Path, metavar="DIR", help="write TREC qrels and a run file per system")
     add_outputs(command)

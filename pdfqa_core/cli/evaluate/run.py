@@ -13,6 +13,7 @@ from pdfqa_core.cli.evaluate.shown import (
     add_outputs,
     add_profile,
     add_scoring,
+    add_trained_on,
     finish,
     groups_of,
     scoring_options,
@@ -32,6 +33,7 @@ from pdfqa_core.protocols.gold.hub import fetched, is_hub_name
 from pdfqa_core.protocols.gold.rows import FIELDS, columns_of, guessed, mapped
 from pdfqa_core.services import LOCAL_OWNER, RunRequest, Services
 from pdfqa_core.services.evaluation import RunEstimate
+from pdfqa_core.services.run_asking import TRAINED_ON, YES
 from pdfqa_core.services.run_export import answer_files
 from pdfqa_core.services.systems import DIMENSIONS, read_systems, run_grid, system_of
 from pdfqa_core.settings import Settings
@@ -51,6 +53,9 @@ def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     command.add_argument("protocol", choices=run_protocols.names(), help="what is asked and measured, see below")
     command.add_argument("--data", type=Path, required=True, metavar="FILE", help="questions with gold answers")
+    command.add_argument(
+        "--split", default="dev", help="part of a data set of the hub: --data din0s/asqa (default: dev)"
+    )
     command.add_argument(
         "--column",
         action="append",
@@ -75,6 +80,7 @@ def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="ask systems that sample (--temperature) so often, with --seed and those after it (default: 1)",
     )
     add_profile(command)
+    add_trained_on(command)
     command.add_argument("--name", default="", help="the run's name in the list")
     command.add_argument("--new", action="store_true", help="begin a new run even if there is one like it")
     command.add_argument("--retry-failures", action="store_true", help="ask again what failed, and nothing else")
@@ -163,11 +169,11 @@ def run(arguments: argparse.Namespace) -> int:
 def _data(arguments: argparse.Namespace, folder: Path) -> Path:
     """Return the file of questions; with --column a copy in `folder` with its columns renamed.
 
-    Of a data set of the hub it is the split “dev”. Raises UsageError.
+    Of a data set of the hub it is a split. Raises UsageError.
     """
     path: Path = arguments.data
     if is_hub_name(path):
-        path = fetched(path.as_posix(), "dev", folder)
+        path = fetched(path.as_posix(), arguments.split, folder)
     if not arguments.column:
         return path
     chosen = guessed(columns_of(path))
@@ -244,7 +250,7 @@ def _request(arguments: argparse.Namespace, services: Services, systems: dict[st
         arguments.profile,
         arguments.name,
         arguments.unanswerable,
-        scoring_options(arguments),
+        scoring_options(arguments) | ({TRAINED_ON: YES} if arguments.trained_on else {}),
         services.documents.document_ids(LOCAL_OWNER, arguments.document),
         arguments.repeats,
     )

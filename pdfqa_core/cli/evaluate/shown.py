@@ -46,6 +46,15 @@ def add_profile(command: argparse._ActionsContainer) -> None:
     command.add_argument("--profile", choices=("seed",), default="", help="set and compute all as the sources do")
 
 
+def add_trained_on(command: argparse.ArgumentParser) -> None:
+    """Add the option that lets a model be measured with what it was trained on."""
+    command.add_argument(
+        "--trained-on",
+        action="store_true",
+        help="measure a model also with questions that it was trained on; a note in the results says so",
+    )
+
+
 def add_scoring(command: argparse.ArgumentParser) -> None:
     """Add the options for scores that a model gives."""
     group = command.add_argument_group("scoring")

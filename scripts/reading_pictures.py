@@ -1,6 +1,7 @@
 """Draw the kinds of pages of docs/reading.md with what is read of each: `python scripts/reading_pictures.py`.
 
-Writes docs/reading.png and docs/reading-beside.png: above the page as it is printed, below what `direct` reads.
+Writes docs/reading.png and docs/reading-beside.png: above the page as it is printed, below what `direct` reads. Needs
+Chromium and two fonts: `apt install chromium fonts-lohit-deva fonts-tlwg-loma-ttf`.
 """
 
 from __future__ import annotations
@@ -14,11 +15,16 @@ from typing import Any
 import matplotlib
 import pypdfium2
 from extraction_pictures import DOCS, INK, PAPER, font
+from matplotlib.font_manager import findfont
+from pictures import browser_path
 from PIL import Image, ImageDraw, ImageFont
+from playwright.sync_api import sync_playwright
+from reportlab.pdfbase.pdfdoc import PDFArray, PDFDictionary, PDFString
 from reportlab.pdfbase.pdfmetrics import registerFont
 from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.pdfgen.canvas import Canvas
 
+from pdfqa_core.errors import DocumentError
 from pdfqa_core.extraction import ExtractionOptions, extractors
 from pdfqa_core.types import READABLE
 
@@ -28,6 +34,8 @@ ACROSS, GAP, SCALE = 3, 14, 1.15
 LINES, LETTERS = 7, 46  # of the text that is shown
 STEP = 13  # points from line to line
 Draw = Callable[[Canvas], Any]
+Kind = Sequence[Draw] | Callable[[Path], None]  # what is drawn on each page, or what writes the PDF
+SCRIPTS = {"Hindi": "Lohit Devanagari", "Thai": "Loma"}  # their fonts
 
 
 def lines(canvas: Any, *texts: str, x: float = 12, top: float = 22, step: float = STEP) -> None:
@@ -155,13 +163,43 @@ def scan(canvas: Any) -> None:
     canvas.drawInlineImage(picture, 12, 750, 270, 60)
 
 
+def by_browser(name: str, *texts: str) -> Kind:
+    def write(path: Path) -> None:
+        face = Path(findfont(SCRIPTS[name], fallback_to_default=False)).as_uri()
+        style = f"@font-face {{font-family: own; src: url({face})}} body {{margin: 9pt 12pt; font: 13pt/1.7 own}}"
+        source = path.with_suffix(".html")
+        source.write_text(f"<meta charset=utf-8><style>{style}</style>{'<br>'.join(texts)}", "utf-8")
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=browser_path(), args=["--no-sandbox"])
+            page = browser.new_page()
+            page.goto(source.as_uri())
+            page.pdf(path=path, width="210mm", height="297mm")
+            browser.close()
+
+    return write
+
+
+def attached(path: Path) -> None:
+    printed(path, [lambda c: lines(c, "Offer 2025-118", "The contract and the prices are attached.")])
+    with pypdfium2.PdfDocument(path.read_bytes()) as document:
+        for name in ("contract.pdf", "prices.csv"):
+            document.new_attachment(name).set_data(b"%PDF" if name.endswith("pdf") else b"crate,4.20")
+        document.save(path)
+
+
+def xfa(canvas: Any) -> None:
+    lines(canvas, "Please wait...", "If this message stays, your viewer cannot", "show this type of document.")
+    form = {"Fields": PDFArray([]), "XFA": PDFString("form")}
+    canvas._doc.Catalog.AcroForm = PDFDictionary(form)
+
+
 ROWS = [("Quarter", "Crates", "Weight (t)"), ("First", "412", "18.4"), ("Second", "", "17.1"), ("Third", "455", "")]
 FIRST, REST = (
     [("No.", "Vessel", "Fee"), ("35", "Bell", "345")],
     [("36", "Curie", "352"), ("37", "Dirac", "359")],
 )
 HYPHENS = ("The commit-", "tee set a price-", "determining fee.")
-SHEETS: dict[str, dict[str, Sequence[Draw]]] = {
+SHEETS: dict[str, dict[str, Kind]] = {
     "reading": {
         "columns": [columns],
         "ruled table": [lambda c: cells(c, ROWS, ruled=True)],
@@ -181,20 +219,41 @@ SHEETS: dict[str, dict[str, Sequence[Draw]]] = {
         "watermark": [watermark],
         "hidden, covered": [hidden],
         "scan": [scan],
+        "Hindi": by_browser("Hindi", "समिति की रिपोर्ट मार्च 2025 में लिखी गई।", "शुल्क 2,450 रुपये है।"),
+        "Thai": by_browser("Thai", "ค่าธรรมเนียมปี 2568 คือ 2,450 บาท", "ท่าเรือเปิดทุกวัน"),
+        "attached files": attached,
+        "XFA form": [xfa],
     },
 }  # fmt: skip
 
 
-def cell(name: str, number: int, drawn: Sequence[Draw], folder: Path) -> Image.Image:
-    """Return a kind of page: its number and name, the pages, and the text that is read of them."""
-    path = folder / f"{number}.pdf"
+def printed(path: Path, drawn: Sequence[Draw]) -> None:
     canvas = Canvas(str(path), pagesize=(595, 842))
     for draw in drawn:
         canvas.setFont("Helvetica", 11)
         draw(canvas)
         canvas.showPage()
     canvas.save()
-    width, part = round(WIDTH * SCALE), round(HEIGHT * SCALE / len(drawn))
+
+
+def read(path: Path) -> str:
+    """Return the blocks that are searched and the warnings, or why there are none."""
+    try:
+        pages = list(extractors.get("direct")(ExtractionOptions(filename="form.pdf")).extract(path, "picture"))
+    except DocumentError as error:
+        return str(error)
+    blocks = [page.text[one.start : one.end] for page in pages for one in page.blocks if one.kind in READABLE]
+    return "\n".join([*blocks, *(warning for page in pages for warning in page.warnings)])
+
+
+def cell(name: str, number: int, kind: Kind, folder: Path) -> Image.Image:
+    """Return a kind of page: its number and name, the pages, and the text that is read of them."""
+    path = folder / f"{number}.pdf"
+    if callable(kind):
+        kind(path)
+    else:
+        printed(path, kind)
+    width, part = round(WIDTH * SCALE), round(HEIGHT * SCALE / (1 if callable(kind) else len(kind)))
     image = Image.new("RGB", (width, round(HEIGHT * SCALE) + 26 + 16 * LINES + 8), "white")
     pen = ImageDraw.Draw(image)
     pen.text((4, 13), f"{number}  {name}", fill=INK, font=font(13, bold=True), anchor="lm")
@@ -205,12 +264,10 @@ def cell(name: str, number: int, drawn: Sequence[Draw], folder: Path) -> Image.I
             shown = shown.resize((shown.width // 2, shown.height // 2), Image.Resampling.LANCZOS)
             image.paste(shown.crop((0, 0, width, part)), (0, 26 + place * part))
     pen.rectangle((0, 26, width - 1, 26 + round(HEIGHT * SCALE)), outline="#C3CCD2")
-    pages = list(extractors.get("direct")(ExtractionOptions()).extract(path, "picture"))
-    blocks = [page.text[one.start : one.end] for page in pages for one in page.blocks if one.kind in READABLE]
-    text = "\n".join(blocks) or pages[0].warnings[0]
-    read = [part for line in text.splitlines() if line.strip() for part in textwrap.wrap(line, LETTERS)]
-    face = ImageFont.truetype(str(FONTS / "DejaVuSans.ttf"), 12)
-    for place, line in enumerate(read[:LINES]):
+    parts = [part for line in read(path).splitlines() if line.strip() for part in textwrap.wrap(line, LETTERS)]
+    own = findfont(SCRIPTS[name], fallback_to_default=False) if name in SCRIPTS else FONTS / "DejaVuSans.ttf"
+    face = ImageFont.truetype(str(own), 13 if name in SCRIPTS else 12)
+    for place, line in enumerate(parts[:LINES]):
         pen.text((4, 26 + round(HEIGHT * SCALE) + 6 + 16 * place), line, fill=INK, font=face)
     return image
 
@@ -220,7 +277,7 @@ def main() -> None:
     number = 0
     for sheet, kinds in SHEETS.items():
         with tempfile.TemporaryDirectory() as folder:
-            images = [cell(name, number + n, drawn, Path(folder)) for n, (name, drawn) in enumerate(kinds.items(), 1)]
+            images = [cell(name, number + n, kind, Path(folder)) for n, (name, kind) in enumerate(kinds.items(), 1)]
         number += len(images)
         width, height = images[0].size
         down = -(-len(images) // ACROSS)

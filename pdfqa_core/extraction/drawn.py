@@ -24,6 +24,7 @@ from pdfqa_core.extraction.text.glyphs import (
     argument,
     cells,
     distinct,
+    handle_argument,
     quick,
 )
 
@@ -122,7 +123,7 @@ def read_drawn(page: Any, glyphs: Glyphs) -> Drawn:
     """Return what is drawn on a page (a raw FPDF_PAGE) beside and with its glyphs."""
     owners = glyphs.owners[~glyphs.space]
     texts = distinct(owners[np.append(True, owners[1:] != owners[:-1])[: len(owners)]])
-    handle = argument(ctypes.cast(page, ctypes.c_void_p))
+    handle = handle_argument(page)
     count = min(max(0, pdfium.FPDFPage_CountObjects(page)), _MAX_OBJECTS)
     addresses = np.fromiter(map(_page_object, repeat(handle), range(count)), np.uint64, count)
     parts: list[tuple[Addresses, Integers, int]] = []
@@ -162,7 +163,7 @@ def read_drawn(page: Any, glyphs: Glyphs) -> Drawn:
 
 
 def _marks(items: Sequence[Any], texts: Integers) -> list[tuple[Integers, Addresses]]:
-    asked = [items[i] for i in texts.tolist()]
+    asked = list(map(items.__getitem__, texts.tolist()))
     counts = np.fromiter(map(_mark_count, asked), np.int64, len(asked))
     found = []
     for number in range(min(int(counts.max(initial=0)), _MAX_MARKS)):
@@ -195,14 +196,12 @@ def path_paint(drawn: Drawn, paths: Integers) -> PathPaint:
 def clip_boxes(drawn: Drawn, chosen: Integers) -> dict[int, Floats]:
     """Return, for those of the chosen objects that are clipped, the box (4,) that they cannot leave."""
     items = drawn.chosen(chosen)
-    counts = list(map(_clip_count, map(argument, map(_clip_path, items))))
+    counts = np.fromiter(map(_clip_count, map(argument, map(_clip_path, items))), np.int64, len(items))
     found: dict[int, Floats] = {}
-    if max(counts, default=0) <= 0:
-        return found
-    for place in [place for place, count in enumerate(counts) if count > 0]:
+    for place in (counts > 0).nonzero()[0].tolist():
         number = int(chosen[place])
         clip = ctypes.cast(_clip_path(items[place]), pdfium.FPDF_CLIPPATH)
-        box = _clip_box(clip, counts[place])
+        box = _clip_box(clip, int(counts[place]))
         if box is not None:
             found[number] = drawn.shown(box[None, :], np.array([number]))[0]
     return found
@@ -220,7 +219,7 @@ def layers(drawn: Drawn) -> dict[int, str]:
         room = ctypes.c_ulong.from_param(ctypes.sizeof(ctypes.c_uint64))
         arguments = (into.pointers[0], room, into.pointers[1])
         names = into.collect(map(_mark_name, map(argument, known.tolist()), *map(repeat, arguments)))
-        for place in np.flatnonzero(np.isin(marks, known[(names == _LAYER_MARK).all(axis=1)])).tolist():
+        for place in (names == _LAYER_MARK).all(axis=1)[np.searchsorted(known, marks)].nonzero()[0].tolist():
             found[int(numbers[place])] = _layer_name(int(marks[place]))
     return found
 

@@ -66,7 +66,7 @@ def marked_texts(drawn: Drawn) -> list[_Marked]:
         known = distinct(marks)
         arguments = (repeat(_KEY), repeat(None), repeat(room), repeat(size))
         has = np.fromiter(map(_string, map(argument, known.tolist()), *arguments), np.bool_, len(known))
-        for place in np.flatnonzero(np.isin(marks, known[has])).tolist():
+        for place in has[np.searchsorted(known, marks)].nonzero()[0].tolist():
             address = int(drawn.addresses[numbers[place]])
             pieces.setdefault(int(marks[place]), _Marked(set())).owners.add(address)
     for piece in pieces.values():
@@ -192,7 +192,6 @@ def blended(colors: Floats, alpha: Floats, ground: Colors) -> Floats:
 _OVERPRINT_CELL = 1.0  # points; squares that the page is parted into
 _MOST_OVERPRINT_CELLS = 2_000_000
 _MOST_OF_A_GLYPH = 64  # squares along a side: larger characters are drawings, or watermarks behind the text
-_MOST_TO_MEET = 200  # text objects that are compared with each other
 _INNER = 0.2  # of its box: the rim that does not count, so that neighbours do not cover each other
 _COVERED = 0.5  # of the squares of a letter that later letters cover
 _SIZES = 2.0  # how many times as large one may be as the other
@@ -206,17 +205,18 @@ def printed_over(glyphs: Glyphs, drawn: Drawn, visible: Flags) -> Flags:
     Accents, lines, and the same letters drawn twice hide nothing.
     """
     found = np.zeros(len(glyphs), dtype=np.bool_)
-    letters = np.flatnonzero(visible & _is_letter(glyphs.codes))
-    if len(letters) < 2 * _LETTERS:
+    meeting = _in_meeting_objects(glyphs, visible.nonzero()[0])
+    if not len(meeting):
+        return found
+    counted = visible & _is_letter(glyphs.codes)
+    letters = meeting[counted[meeting]]
+    if counted.sum() < 2 * _LETTERS or not len(letters):
         return found
     found[letters] = _overprinted(glyphs, drawn, letters) >= _COVERED
     if int(found.sum()) < _LETTERS:
         return np.zeros(len(glyphs), dtype=np.bool_)
-    ink = visible & ~glyphs.space
-    counted = np.zeros(len(glyphs), dtype=np.bool_)
-    counted[letters] = True
     objects = np.searchsorted(distinct(glyphs.owners), glyphs.owners)
-    return ink & (_mostly(np.cumsum(glyphs.space), found, counted) | _mostly(objects, found, counted))
+    return visible & (_mostly(np.cumsum(glyphs.space), found, counted) | _mostly(objects, found, counted))
 
 
 def _is_letter(codes: Integers) -> Flags:
@@ -228,20 +228,13 @@ def _is_letter(codes: Integers) -> Flags:
 
 def _overprinted(glyphs: Glyphs, drawn: Drawn, letters: Integers) -> Floats:
     """Return the share of the squares of each letter on which another one is painted last."""
-    boxes = glyphs.boxes[letters]
-    width, height = glyphs.frame.width, glyphs.frame.height
-    cell = max(_OVERPRINT_CELL, (width * height / _MOST_OVERPRINT_CELLS) ** 0.5)
-    columns, rows = int(width / cell) + 2, int(height / cell) + 2
-    rim = (boxes[:, 2:] - boxes[:, :2]) * _INNER
-    begin, end = (boxes[:, :2] + rim) / cell, (boxes[:, 2:] - rim) / cell
-    found = np.zeros(len(letters))
-    meeting = _in_meeting_objects(glyphs.owners[letters], begin, end)
-    if not len(meeting):
-        return found
-    meeting = meeting[np.argsort(drawn.positions(glyphs.owners[letters[meeting]]), kind="stable")]
-    letters, limits = letters[meeting], np.array([columns - 1, rows - 1])
-    begin = np.clip(begin[meeting], 0, limits).astype(np.int32)
-    end = np.maximum(np.clip(end[meeting], 0, limits).astype(np.int32), begin)
+    cell = _cell(glyphs.frame)
+    columns, rows = int(glyphs.frame.width / cell) + 2, int(glyphs.frame.height / cell) + 2
+    inner = np.stack(_inner(glyphs.boxes[letters]), axis=1) / cell
+    order = np.argsort(drawn.positions(glyphs.owners[letters]), kind="stable")
+    letters, inner, limits = letters[order], inner[order], np.array([columns - 1, rows - 1])
+    begin = np.clip(inner[:, :2], 0, limits).astype(np.int32)
+    end = np.maximum(np.clip(inner[:, 2:], 0, limits).astype(np.int32), begin)
     sides = np.minimum(end - begin + 1, _MOST_OF_A_GLYPH)
     count = sides.prod(axis=1, dtype=np.int32)
     which = np.repeat(np.arange(len(letters), dtype=np.int32), count)
@@ -256,23 +249,48 @@ def _overprinted(glyphs: Glyphs, drawn: Drawn, letters: Integers) -> Floats:
     covered = glyphs.owners[letters[above]] != glyphs.owners[letters[which]]
     covered &= glyphs.codes[letters[above]] != glyphs.codes[letters[which]]
     covered &= (ratio <= _SIZES) & (ratio >= 1 / _SIZES)
-    found[meeting] = np.bincount(which, weights=covered, minlength=len(letters)) / count
+    found = np.zeros(len(letters))
+    found[order] = np.bincount(which, weights=covered, minlength=len(letters)) / count
     return found
 
 
-def _in_meeting_objects(owners: Addresses, begin: Floats, end: Floats) -> Integers:
-    """Return the letters (n,) whose text object may share a square with another one; quick to tell.
+def _cell(frame: PageFrame) -> float:
+    """Return the side of the squares that a page is parted into, in points."""
+    side: float = max(_OVERPRINT_CELL, (frame.width * frame.height / _MOST_OVERPRINT_CELLS) ** 0.5)
+    return side
 
-    `begin` and `end` (n, 2) are the corners of each letter in squares. All letters, where a page has so many text
-    objects that it is not.
+
+def _inner(boxes: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return the sides x0, top, x1, bottom of boxes (n, 4) without their rims."""
+    left, top, right, bottom = boxes.T
+    beside, above = (right - left) * _INNER, (bottom - top) * _INNER
+    return left + beside, top + above, right - beside, bottom - above
+
+
+def _in_meeting_objects(glyphs: Glyphs, index: Integers) -> Integers:
+    """Return those of the glyphs `index` whose text object may share a square with another one; quick to tell.
+
+    The objects are parted by free strips across the page and down it, again and again: what cannot be parted meets.
     """
-    starts = np.flatnonzero(np.append(True, owners[1:] != owners[:-1]))
-    if len(starts) > _MOST_TO_MEET:
-        return np.arange(len(owners))
-    first, last = np.minimum.reduceat(begin, starts), np.maximum.reduceat(end, starts)
-    first, last = np.floor(first), np.maximum(first, last)
-    meets = ((first[:, None] <= last) & (last[:, None] >= first)).all(axis=2).sum(axis=1) > 1
-    return np.flatnonzero(np.repeat(meets, np.diff(np.append(starts, len(owners)))))
+    if not len(index):
+        return index
+    owners, cell = glyphs.owners[index], _cell(glyphs.frame)
+    starts = np.concatenate([[True], owners[1:] != owners[:-1]]).nonzero()[0]
+    left, top, right, bottom = _inner(glyphs.boxes[index])
+    sides = []
+    for begin, end in ((top, bottom), (left, right)):
+        first = np.floor(np.minimum.reduceat(begin, starts) / cell)
+        last = np.maximum(np.maximum.reduceat(end, starts) / cell, first)
+        sides.append((first - first.min(), last - first.min()))
+    part = np.zeros(len(starts), dtype=np.int64)
+    for first, last in (*sides, *sides):
+        apart = part * (last.max() + 1)
+        order = np.argsort(apart + first)
+        reach = np.maximum.accumulate((apart + last)[order])
+        part[order[1:]] = np.cumsum((apart + first)[order[1:]] > reach[:-1])
+        part[order[0]] = 0
+    meets = np.bincount(part)[part] > 1
+    return index[np.repeat(meets, np.diff(np.append(starts, len(index))))]
 
 
 def _mostly(group: Integers, found: Flags, counted: Flags) -> Flags:

@@ -22,7 +22,7 @@ from pdfqa_core.extraction.layout.reading_order import (
 from pdfqa_core.extraction.layout.writing import slanted_lines
 from pdfqa_core.extraction.raw_page import TextLine, grouped, merged
 from pdfqa_core.extraction.text.direction import read_text
-from pdfqa_core.extraction.text.glyphs import Flags, Glyphs
+from pdfqa_core.extraction.text.glyphs import SLANTED, Flags, Glyphs, distinct
 from pdfqa_core.extraction.text.normalise import compose, right_to_left
 
 # ----------------------------------------------------------------------------------------------------
@@ -233,20 +233,22 @@ _WORD_GAP = 0.1  # of the font size, where the file writes white space
 def find_lines(glyphs: Glyphs, hidden: Flags) -> list[TextLine]:
     """Return the lines of a page in reading order; `hidden` (n,) marks the glyphs that a person cannot see."""
     found: list[TextLine] = []
-    for concealed in (False, True):
-        chosen = hidden == concealed
-        turns = [turn for turn in range(4) if (chosen & ~glyphs.space & (glyphs.turn == turn)).any()]
-        weights = {turn: int((chosen & (glyphs.turn == turn)).sum()) for turn in turns}
-        for turn in sorted(turns, key=lambda t: -weights[t]):
-            found += _turned_lines(glyphs, chosen, turn, concealed, len(found))
-        for line in slanted_lines(glyphs, np.asarray(chosen), len(found)):
-            line.hidden, line.kind = concealed, None if concealed else line.kind
-            found.append(line)
+    for concealed in (False, True) if hidden.any() else (False,):
+        chosen = np.asarray(hidden == concealed)
+        weights = np.bincount(glyphs.turn[chosen], minlength=SLANTED).tolist()
+        turns = distinct(glyphs.turn[chosen & ~glyphs.space]).tolist()
+        for turn in sorted(turns, key=lambda t: (t == SLANTED, -weights[t])):
+            if turn != SLANTED:
+                found += _turned_lines(glyphs, chosen, turn, concealed, len(found))
+                continue
+            for line in slanted_lines(glyphs, chosen, len(found)):
+                line.hidden, line.kind = concealed, None if concealed else line.kind
+                found.append(line)
     return found
 
 
 def _turned_lines(glyphs: Glyphs, chosen: Flags, turn: int, hidden: bool, first_region: int) -> list[TextLine]:
-    segments = find_segments(glyphs, np.asarray(chosen), turn)
+    segments = find_segments(glyphs, chosen, turn)
     lines = []
     for number, region in enumerate(regions(segments)):
         for row, stack in read_rows(group_rows(region)):
@@ -262,10 +264,14 @@ def _turned_lines(glyphs: Glyphs, chosen: Flags, turn: int, hidden: bool, first_
 
 def join_line(segments: list[TextSegment], turn: int) -> TextLine:
     """Return the line that segments on one baseline make."""
-    leftwards = len(segments) > 1 and right_to_left("".join(s.text for s in segments))
-    ordered = segments if len(segments) == 1 else in_order(segments)
-    if leftwards:
-        ordered = sorted(segments, key=lambda s: s.u0)
+    if len(segments) == 1:
+        (only,) = segments
+        text = compose(" ".join(read_text([only.text]).split()))
+        bold = only.bold > 0.8 * (len(only.text) - only.text.count(" "))
+        edges = only.u0, only.u1, only.top, only.bottom
+        return TextLine(text, *edges, only.baseline, only.size, bold, 1, only.first_word, turn)
+    leftwards = right_to_left("".join(s.text for s in segments))
+    ordered = sorted(segments, key=lambda s: s.u0) if leftwards else in_order(segments)
     main = max(ordered, key=lambda s: (len(s.text) * s.size, -s.rank))
     parts, cells = [ordered[0].text], 1
     for before, after in itertools.pairwise(ordered):

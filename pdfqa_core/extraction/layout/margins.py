@@ -20,6 +20,7 @@ _GAP = 0.6  # of the font size: between the innermost running line and the text
 _DIGITS = re.compile(r"\d+")
 _ROMAN = re.compile(r"^(?=[ivxlc])(?:xc|xl|l?x{0,3}|cl?x{0,3})(?:ix|iv|v?i{0,3})$", re.IGNORECASE)
 _ROMAN_END = re.compile(r"^[ivxlc]{1,7}(?=[\s|·–—-])|(?<=[\s|·–—-])[ivxlc]{1,7}$")
+_ROMAN_DIGITS = frozenset("ivxlc")
 _TOKEN = re.compile(r"(?<![\w.,:/])(?:\d{1,5}|[ivxlc]{1,7}|[IVXLC]{1,7})(?!\w|[.,:]\w)")
 _NUMBER_WORDS = re.compile(r"\b(?:page|pages|seite|von|of|p)\b|[\s#|/\-–—.,·()\[\]]", re.IGNORECASE)
 
@@ -120,7 +121,10 @@ def _candidates(page: int, lines: list[EdgeLine], height: float, at_top: bool) -
 
 def _key(text: str) -> str:
     text = " ".join(text.split()).casefold()
-    return "#" if _ROMAN.match(text) else _ROMAN_END.sub("#", _DIGITS.sub("#", text))
+    if _ROMAN.match(text):
+        return "#"
+    key = _DIGITS.sub("#", text)
+    return _ROMAN_END.sub("#", key) if {key[:1], key[-1:]} & _ROMAN_DIGITS else key
 
 
 def _repeated(everything: list[_Candidate], place: Callable[[_Candidate], float], filled: int) -> set[tuple[int, int]]:
@@ -158,8 +162,7 @@ def _numbered(
     offsets: Counter[int] = Counter()
     bare: list[tuple[_Candidate, int | None]] = []
     for c in everything:
-        rest = _NUMBER_WORDS.sub("", c.key)
-        if rest or "#" not in c.key or len(c.line.text) > 24:
+        if "#" not in c.key or len(c.line.text) > 24 or _NUMBER_WORDS.sub("", c.key):
             continue
         number = _DIGITS.search(c.line.text)
         offset = int(number.group()) - c.page if number and len(number.group()) < 7 else None

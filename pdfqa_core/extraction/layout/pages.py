@@ -78,6 +78,8 @@ def _within(box: Box, page: Page) -> Box:
     """Return the box cut at the page's edges (that of a line off the page is empty, at its edge)."""
     x0, top, x1, bottom = box
     width, height = page.width, page.height
+    if 0 <= x0 <= x1 <= width and 0 <= top <= bottom <= height:
+        return Box(round(x0, 2), round(top, 2), round(x1, 2), round(bottom, 2))
     return Box(
         round(min(max(x0, 0.0), width), 2),
         round(min(max(top, 0.0), height), 2),

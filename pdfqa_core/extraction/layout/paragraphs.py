@@ -78,8 +78,10 @@ def _distance(before: TextLine, after: TextLine) -> float:
 
 def _leading(before: TextLine, after: TextLine) -> float:
     """Return the distance of two lines that may belong to one paragraph over their font size, 0 if they may not."""
+    if before.region != after.region:
+        return 0.0
     ratio = _distance(before, after) / max(before.size, 0.1)
-    return ratio if before.region == after.region and _alike(before, after) and 0.8 < ratio < 2.2 else 0.0
+    return ratio if 0.8 < ratio < 2.2 and _alike(before, after) else 0.0
 
 
 def _alike(before: TextLine, after: TextLine) -> bool:

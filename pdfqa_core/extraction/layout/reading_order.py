@@ -57,24 +57,23 @@ def find_segments(glyphs: Glyphs, chosen: Flags, turn: int) -> list[TextSegment]
     index = np.flatnonzero(chosen & ~glyphs.space & (glyphs.turn == turn))
     if not len(index):
         return []
-    u0, u1, v = to_text_frame(glyphs.boxes.T, glyphs.x, glyphs.y, turn, glyphs.frame.width, glyphs.frame.height)
-    a, b = index[:-1], index[1:]
-    em = np.maximum(glyphs.size[a], glyphs.size[b])
-    gap = u0[b] - u1[a]
+    x, y, size, codes = glyphs.x[index], glyphs.y[index], glyphs.size[index], glyphs.codes[index]
+    u0, u1, v = to_text_frame(glyphs.boxes[index].T, x, y, turn, glyphs.frame.width, glyphs.frame.height)
+    em = np.maximum(size[:-1], size[1:])
+    gap = u0[1:] - u1[:-1]
     close = (gap > -_OVERPRINT * em) & (gap < _SEGMENT_GAP * em)
-    leftward = right_to_left_codes(glyphs.codes[index])
+    leftward = right_to_left_codes(codes)
     if leftward.any():
-        backward = u0[a] - u1[b]
+        backward = u0[:-1] - u1[1:]
         back = (backward > -_OVERPRINT * em) & (backward < _SEGMENT_GAP * em)
-        back |= (u0[a] == u0[b]) & (u1[a] == u1[b])  # letters of one glyph
+        back |= (u0[:-1] == u0[1:]) & (u1[:-1] == u1[1:])  # letters of one glyph
         close |= leftward[:-1] & leftward[1:] & back
-    alike = (np.abs(v[b] - v[a]) < _SAME_BASELINE * em) & (np.minimum(glyphs.size[a], glyphs.size[b]) > 0.55 * em)
+    alike = (np.abs(v[1:] - v[:-1]) < _SAME_BASELINE * em) & (np.minimum(size[:-1], size[1:]) > 0.55 * em)
     joined = alike & close
-    spaces = np.concatenate([[0], np.cumsum(glyphs.space)])
-    space_before = np.concatenate([[True], spaces[b] > spaces[a + 1]])
+    spaces = np.cumsum(glyphs.space)[index]  # before each; none of them is one
+    space_before = np.concatenate([[True], spaces[1:] > spaces[:-1]])
     edges = np.concatenate([[0], np.flatnonzero(~joined) + 1, [len(index)]])
-    origins = (glyphs.x, glyphs.y, -glyphs.x, -glyphs.y)[turn]
-    return _segments(glyphs, index, edges, u0[index], u1[index], v[index], origins[index], space_before)
+    return _segments(glyphs, index, edges, u0, u1, v, (x, y, -x, -y)[turn], space_before)
 
 
 def _middles(values: Floats, edges: Integers) -> Floats:
@@ -142,12 +141,11 @@ def _texts(
     written = np.insert(np.where(codes <= _LAST_CODE, codes, 0), np.flatnonzero(within), 0x20)
     whole = written.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
     places = (edges + np.concatenate([[0], np.cumsum(within)])[edges]).tolist()
-    plain = bool(((codes >= 0x20) & (codes < 0x7F) & (codes != 0x60)).all())
     texts = [whole[i:j] for i, j in itertools.pairwise(places)]
-    if plain:
+    if _plain(whole):
         return texts
     for number, raw in enumerate(texts):
-        if raw.isascii() and raw.isprintable() and "`" not in raw:
+        if _plain(raw):
             continue
         text = compose(raw.translate(_CHARACTERS))
         if right_to_left(text):
@@ -157,6 +155,11 @@ def _texts(
             text = _leftward_text(codes[part], words, u0[part], u1[part], origins[part], least)
         texts[number] = text
     return texts
+
+
+def _plain(text: str) -> bool:
+    """Return whether all characters are read as they stand."""
+    return text.isascii() and text.isprintable() and "`" not in text
 
 
 class _Characters(dict[int, str]):
@@ -325,7 +328,7 @@ def _bands(ordered: list[TextSegment], edge: float, strip: float) -> list[_Band]
 
     bands: list[_Band] = []
     across: list[TextSegment] = []
-    for crossed, group in itertools.groupby(ordered, key=beside_crossing):
+    for crossed, group in itertools.groupby(ordered, key=beside_crossing) if heights else ((False, ordered),):
         entries = list(group)
         left = [s for s in entries if s.u0 < edge - 2]
         right = [s for s in entries if s.u0 >= edge - 2]

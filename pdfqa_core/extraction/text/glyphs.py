@@ -35,7 +35,12 @@ def quick(function: Any, result: Any = None) -> Any:
 
 
 argument = ctypes.c_void_p.from_param
-"""Returns the address of something in PDFium (int or c_void_p) as an argument for a `quick` function."""
+"""Returns the address (int) of something in PDFium as an argument for a `quick` function."""
+
+
+def handle_argument(handle: Any) -> Any:
+    """Return a handle (a pointer of ctypes) as an argument for a `quick` function."""
+    return argument(ctypes.addressof(handle.contents))
 
 
 class Cells:
@@ -261,6 +266,8 @@ def distinct(values: Whole) -> Whole:
 
 def right_to_left_codes(codes: Integers) -> Flags:
     """Return which code points (n,) belong to scripts written from right to left."""
+    if codes.max(initial=0) < 0x590:
+        return np.zeros(len(codes), dtype=np.bool_)
     found: Flags = ((codes >= 0x590) & (codes < 0x900)) | ((codes >= 0xFB1D) & (codes < 0xFF00) & (codes != 0xFEFF))
     return found
 
@@ -278,13 +285,16 @@ def _owners(handle: Any, codes: Integers) -> Addresses:
     between two of different objects. Scripts written from right to left are stored in another order.
     """
     ink = np.flatnonzero(~_is_space(codes))
-    stride = 1 if right_to_left_codes(codes).any() else _STRIDE
-    sample = _ask(handle, ink[::stride])
-    own = np.repeat(sample, stride)[: len(ink)]
-    changes = np.append(sample[1:] != sample[:-1], True)[: len(sample)]
-    unsure = np.repeat(changes, stride)[: len(ink)]
-    unsure[::stride] = False
-    own[unsure] = _ask(handle, ink[unsure])
+    own = np.zeros(len(ink), dtype=np.uint64)
+    step = 1 if right_to_left_codes(codes).any() else _STRIDE
+    own[::step] = _ask(handle, ink[::step])
+    while step > 1:
+        places = np.arange(step // 2, len(ink), step)
+        own[places] = own[places - step // 2]
+        behind = np.minimum(places + step // 2, len(ink) - 1)
+        unsure = places[(own[places] != own[behind]) | (places + step // 2 > behind)]
+        own[unsure] = _ask(handle, ink[unsure])
+        step //= 2
     owners = np.zeros(len(codes), dtype=np.uint64)
     owners[ink] = own
     return owners
@@ -301,9 +311,9 @@ def _boxes(handle: Any, wanted: Integers, count: int, frame: PageFrame) -> Float
     left, right, bottom, top = places.T
     x0, y0 = frame.map(left, bottom)
     x1, y1 = frame.map(right, top)
-    boxes = np.zeros((count, 4))
-    boxes[wanted] = np.stack([np.minimum(x0, x1), np.minimum(y0, y1), np.maximum(x0, x1), np.maximum(y0, y1)], axis=1)
-    return boxes
+    boxes = np.zeros((4, count))
+    boxes[:, wanted] = np.minimum(x0, x1), np.minimum(y0, y1), np.maximum(x0, x1), np.maximum(y0, y1)
+    return boxes.T
 
 
 def _origins(
@@ -339,7 +349,7 @@ def read_glyphs(page: Any, text_page: Any) -> Glyphs:
     count = max(0, pdfium.FPDFText_CountChars(text_page))
     if not count:
         return _no_glyphs(frame)
-    handle = argument(ctypes.cast(text_page, ctypes.c_void_p))
+    handle = handle_argument(text_page)
     codes = _codes(text_page, handle, count)
     owners = _owners(handle, codes)
     drawn = np.flatnonzero(owners)
@@ -361,18 +371,21 @@ def read_glyphs(page: Any, text_page: Any) -> Glyphs:
     origins = _origins(handle, drawn, starts, styles, boxes[drawn], leftwards=leftwards)
     x, y = np.zeros(count), np.zeros(count)
     x[drawn], y[drawn] = frame.map(origins[:, 0], origins[:, 1])
-    finite = np.isfinite(boxes).all(axis=1) & np.isfinite(x) & np.isfinite(y)
-    boxes[~finite], x[~finite], y[~finite] = 0.0, 0.0, 0.0
-    space = (owners == 0) | ~finite
+    space = owners == 0
+    if not (np.isfinite(boxes).all() and np.isfinite(x).all() and np.isfinite(y).all()):
+        infinite = ~(np.isfinite(boxes).all(axis=1) & np.isfinite(x) & np.isfinite(y))
+        boxes[infinite], x[infinite], y[infinite] = 0.0, 0.0, 0.0
+        space |= infinite
     turn = spread(styles.turn, 0)
     size = spread(styles.size, 0.0)
     ink = np.where(turn % 2 == 0, boxes[:, 3] - boxes[:, 1], boxes[:, 2] - boxes[:, 0])
     own_matrix = size < 0.6 * ink  # fonts whose size lies in their own matrix
     size = np.where(own_matrix, 1.3 * ink, size)
     narrow = np.where(own_matrix, size * spread(styles.narrowed, 1.0), spread(styles.narrow, 0.0))
-    again = (codes[drawn[1:]] == codes[drawn[:-1]]) & (own[1:] != own[:-1])
-    again &= np.abs(boxes[drawn[1:]] - boxes[drawn[:-1]]).max(axis=1, initial=0.0) < _AGAIN * size[drawn[1:]]
-    codes[drawn[1:][again]] = 0  # printed twice to look bold
+    second = starts[1:][codes[drawn[starts[1:]]] == codes[drawn[starts[1:] - 1]]]
+    first, second = drawn[second - 1], drawn[second]
+    near = np.abs(boxes[second] - boxes[first]).max(axis=1, initial=0.0) < _AGAIN * size[second]
+    codes[second[near]] = 0  # printed twice to look bold
     found = Glyphs(
         codes,
         boxes,

@@ -92,7 +92,7 @@ def _accented(found: re.Match[str]) -> str:
 
 def right_to_left(text: str) -> bool:
     """Return whether `text` belongs to a script written from right to left: most letters, or the first and the last."""
-    if not text or max(text) < _FIRST_RIGHT_TO_LEFT:
+    if text.isascii() or max(text) < _FIRST_RIGHT_TO_LEFT:
         return False
     kinds = [kind for kind in map(unicodedata.bidirectional, text) if kind in ("L", "R", "AL")]
     right = len(kinds) - kinds.count("L")

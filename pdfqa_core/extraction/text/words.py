@@ -33,7 +33,7 @@ class Hyphenation:
     """Decides for the line ends of one document. Build it from all of its lines in reading order."""
 
     def __init__(self, lines: Iterable[str]) -> None:
-        self._words: Counter[str] = Counter()
+        words: list[str] = []
         pairs = []
         previous = ""
         for line in lines:
@@ -41,10 +41,11 @@ class Hyphenation:
             start = skipped.end() if skipped else 0
             head = _HEAD.search(line) if line[-1:] in HYPHENS else None
             stop = head.start(1) if head else len(line)
-            self._words.update(map(str.casefold, _WORD.findall(line, start, max(start, stop))))
+            words += map(str.casefold, _WORD.findall(line, start, max(start, stop)))
             if previous and skipped:
                 pairs.append((previous, skipped.group()))
             previous = head.group(1) if head else ""
+        self._words = Counter(words)
         votes = [self._evidence(a, b) for a, b in pairs]
         self._joins_by_default = sum(v > 0 for v in votes) >= sum(v < 0 for v in votes)
 

@@ -399,7 +399,7 @@ def _server_card(llm: LLMSettings) -> tuple[Any, ...]:
 def _compare_card() -> tuple[Any, ...]:
     """Build the card that compares models: which, the file, the buttons and the table."""
     with gr.Column(elem_classes=["pq-card"]):
-        _heading("Compare models on my questions", "Those of the sample, or a file with gold answers as in Evaluate.")
+        _heading("Compare models on my questions", "Those of the sample, or a file of questions with gold answers.")
         chosen = gr.Dropdown([], multiselect=True, label="Models that are here", elem_id="models-compared")
         with gr.Accordion("My questions", open=False):
             upload = file_field("Questions", "models-questions")

@@ -109,10 +109,13 @@ def test_pages_are_turned_enlarged_and_marked_and_their_blocks_and_hidden_words_
         expect(shown.get_by_label("Show blocks")).to_be_checked()
         expect(shown.locator("i.region.table")).to_have_count(0)
 
+        frame.evaluate("frame => { frame.scrollTop = 200; }")
+        settle(page)
         row(page, "secret.pdf").locator("td").first.click()
         words = shown.locator(".hidden-text p")
         expect(shown.locator(".hidden-text summary")).to_contain_text("hidden text, which is left out of answers")
         expect(words).to_be_hidden()
+        assert frame.evaluate("frame => frame.scrollTop") == 0  # another document begins at its top
         shown.get_by_text("Show the hidden text").click()
         expect(words).to_have_text(f"at the bottom: {HIDDEN}")  # as text: the page does not make it bold
         expect(shown.locator("i.region.hidden")).to_be_visible()

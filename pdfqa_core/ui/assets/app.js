@@ -117,7 +117,10 @@
       view.scrollIntoView({ block: "nearest", behavior: "instant" });
     } else {
       frame.scrollLeft = at.x * frame.scrollWidth;
+      frame.scrollTop = 0;
     }
+    at.x = frame.scrollLeft / frame.scrollWidth; // no event says that a new page begins at its top
+    at.y = frame.scrollTop / frame.scrollHeight;
     at.shows = view.dataset.shows;
     at.marks = marks;
     if (at.focused) frame.focus({ preventScroll: true });

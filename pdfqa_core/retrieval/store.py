@@ -72,10 +72,6 @@ class Manifest:
     schema: int = SCHEMA
     documents: Mapping[str, ManifestEntry] = field(default_factory=dict)
 
-    def with_document(self, document_id: str, entry: ManifestEntry, dimension: int) -> Manifest:
-        """Return a copy with one more document, or a newer entry for it."""
-        return replace(self, documents={**self.documents, document_id: entry}, dimension=dimension or self.dimension)
-
     def only(self, document_ids: Sequence[str]) -> Manifest:
         """Return a copy without the documents that are not in `document_ids`."""
         return replace(self, documents={i: e for i, e in self.documents.items() if i in set(document_ids)})

@@ -18,7 +18,7 @@ import numpy as np
 
 from pdfqa_core import languages
 from pdfqa_core.background import in_background
-from pdfqa_core.chunking import Chunking, with_headings
+from pdfqa_core.chunking import with_headings
 from pdfqa_core.errors import ModelError, PdfQAError, StorageError, UsageError
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.models import Encoders, PassageEncoder
@@ -191,12 +191,6 @@ class IndexService:
 
     # ------------------------------------------------------------ passages
 
-    def _chunker(self, settings: Settings) -> Chunking:
-        def tokenize(text: str) -> list[tuple[int, int]]:
-            return self.encoder(settings).token_spans(text)
-
-        return recipes.chunker(settings, tokenize)
-
     def passages(self, owner: str, settings: Settings, document_ids: Sequence[str] = ()) -> list[Passage]:
         """Return the passages that the settings make of the owner's documents (of some of them)."""
         found: list[Passage] = []
@@ -211,7 +205,8 @@ class IndexService:
                 self._passages.move_to_end(key)
                 return self._passages[key]
         pages = self._documents.pages_of(document, reading)
-        made = self._chunker(settings).chunk(pages, languages.rules_of(reading.language))
+        chunker = recipes.chunker(settings, lambda text: self.encoder(settings).token_spans(text))
+        made = chunker.chunk(pages, languages.rules_of(reading.language))
         if settings.chunking.headings:
             made = with_headings(made, pages, document.title)
         with self._lock:

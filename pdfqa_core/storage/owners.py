@@ -130,7 +130,7 @@ def _changes(table: Table, moment: str, part_of: Table | None = None) -> Select[
 
 def _remove(connection: Connection, owner: str) -> None:
     stored_studies.remove_all(connection, owner)
-    stored_runs.remove_evaluations(connection, owner)
+    connection.execute(delete(evaluations).where(evaluations.c.owner == owner))
     stored_runs.remove_all(connection, owner)
     connection.execute(delete(conversations).where(conversations.c.owner == owner))
     connection.execute(delete(preferences).where(preferences.c.owner == owner))

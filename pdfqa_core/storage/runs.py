@@ -105,11 +105,6 @@ class Evaluations:
             connection.execute(delete(evaluations).where(evaluations.c.id == evaluation_id))
 
 
-def remove_evaluations(connection: Connection, owner: str) -> None:
-    """Delete an owner's evaluations within a transaction; what was found goes with them."""
-    connection.execute(delete(evaluations).where(evaluations.c.owner == owner))
-
-
 def _check(evaluation: Evaluation) -> None:
     for system in evaluation.systems:
         if len({item.id for item in system.items}) < len(system.items):

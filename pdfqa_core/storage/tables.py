@@ -125,16 +125,6 @@ class Typed(TypeDecorator[Any]):
         return restore(self.hint, json.loads(value)) if value else self.kind()
 
 
-def criteria_list() -> Typed:
-    """Return the type of a column that holds criteria."""
-    return Typed(tuple[Criterion, ...], tuple)
-
-
-def item_details() -> Typed:
-    """Return the type of a column that holds what belongs to an item."""
-    return Typed(ItemDetails, ItemDetails)
-
-
 class Json(TypeDecorator[Any]):
     """A plain value, a mapping or a tuple of such, as text."""
 
@@ -364,7 +354,7 @@ studies = Table(
     Column("created_at", UtcDateTime, nullable=False),
     Column("seed", BigInteger, nullable=False),
     later_column("preset"),
-    Column("criteria", criteria_list(), nullable=False, server_default=""),
+    Column("criteria", Typed(tuple[Criterion, ...], tuple), nullable=False, server_default=""),
     later_column("guideline"),
     Column("state", StudyStates, nullable=False, server_default="open"),
     flag_column("invited"),
@@ -378,7 +368,7 @@ study_turns = Table(
     Column("study_id", CleanText, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
     Column("turn_id", CleanText, ForeignKey("turns.id"), primary_key=True),
     Column("position", Integer, nullable=False),
-    Column("details", item_details(), nullable=False, server_default=""),
+    Column("details", Typed(ItemDetails, ItemDetails), nullable=False, server_default=""),
     Index(None, "turn_id"),
 )
 

@@ -121,7 +121,8 @@ def build_page(services: Services) -> AccountBlocks:
             return now if is_seat(now[0].owner) else _go(services, Place.read(address), *now)
 
         def beat(now: Session) -> tuple[str, gr.Timer]:
-            return _pulse(services, now)
+            # Often while a model is loaded or fetched, rarely afterwards.
+            return _header(services, now), gr.Timer(1.0 if services.models.language.status.busy else 5.0)
 
         arrived = page.load(
             arrive,
@@ -273,11 +274,6 @@ def _header(services: Services, session: Session) -> str:
     return render(
         "header", workspace=where, folder=folder, status=status, offer=status.lacking and not demo, account=account
     )
-
-
-def _pulse(services: Services, session: Session) -> tuple[str, gr.Timer]:
-    """Refresh the header; often while a model is loaded or fetched, rarely afterwards."""
-    return _header(services, session), gr.Timer(1.0 if services.models.language.status.busy else 5.0)
 
 
 def launch(page: AccountBlocks, services: Services, *, password: str = "", port: int | None = None) -> str:

@@ -24,8 +24,9 @@ from pdfqa_core.ui import (
     annotate_view,
     downloads,
 )
-from pdfqa_core.ui.annotate_rating import NO_STUDY, START, Parts, Rating, Work
+from pdfqa_core.ui.annotate_rating import NO_STUDY, START, Parts, Rating
 from pdfqa_core.ui.annotate_results import measured, measures_html, report
+from pdfqa_core.ui.annotate_view import Work
 from pdfqa_core.ui.components import AT_ONCE, QUIET, clicked, error_html, render
 from pdfqa_core.ui.session import Session, Shown
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any
 
 import gradio as gr
 
@@ -22,6 +22,7 @@ from pdfqa_core.types import Hit
 from pdfqa_core.ui import annotate_view
 from pdfqa_core.ui.annotate_results import ResultParts
 from pdfqa_core.ui.annotate_setup import ImportParts, NewStudyParts, People
+from pdfqa_core.ui.annotate_view import Work
 from pdfqa_core.ui.components import QUIET, Click, clicked, error_html, live_html, render, switch
 from pdfqa_core.ui.mahueval import ProtocolParts
 from pdfqa_core.ui.page_view import main_page, passage_parts, show_page
@@ -63,22 +64,6 @@ def now() -> datetime:
 # Search all passages while one judges an answer, and mark the relevant ones that it was not shown.
 
 
-class AtWork(Protocol):
-    """What the tab knows of who is rating what."""
-
-    @property
-    def study_id(self) -> str:
-        """The open study."""
-
-    @property
-    def annotator(self) -> str:
-        """Who is signed in."""
-
-    @property
-    def turn_id(self) -> str:
-        """The turn on the screen."""
-
-
 class MissedParts:
     """The components, below the item."""
 
@@ -109,7 +94,7 @@ class Handlers:
     def __init__(self, services: Services) -> None:
         self.services = services
 
-    def search(self, query: str, work: AtWork, session: Session, said: str = "") -> str:
+    def search(self, query: str, work: Work, session: Session, said: str = "") -> str:
         """Return the passages that hold the words."""
         try:
             found = self.services.evaluation.missed.search(*_where(work, session), query or "", session.settings)
@@ -118,7 +103,7 @@ class Handlers:
         cards = [(one, passage_parts(one.hit.passage.text, query, language=one.hit.passage.language)) for one in found]
         return said + render("missed", cards=cards, turn=work.turn_id)
 
-    def clicked(self, query: str, work: AtWork, session: Session, event: gr.EventData) -> str:
+    def clicked(self, query: str, work: Work, session: Session, event: gr.EventData) -> str:
         """Mark a passage as missed, or take that back."""
         data, said = clicked(event), ""
         try:
@@ -132,7 +117,7 @@ class Handlers:
         return self.search(query, work, session, said)
 
 
-def _where(work: AtWork, session: Session) -> tuple[str, str, str, str]:
+def _where(work: Work, session: Session) -> tuple[str, str, str, str]:
     return session.owner, work.study_id, work.annotator, work.turn_id
 
 
@@ -142,27 +127,6 @@ def _where(work: AtWork, session: Session) -> tuple[str, str, str, str]:
 NO_STUDY = "There is no study yet. Open “New study” to make one: a set of answered questions that two people rate."
 START = "Choose a study and sign in on the right. A study is a set of answered questions that two people rate."
 FILES = {"csv": "Ratings as CSV", "jsonl": "Ratings as JSONL", "parquet": "Parquet", "latex": "LaTeX"}
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """The open study, who is rating, the turn on screen, when it was opened (seconds of a clock), the last save.
-
-    `rank` is the open passage (below 0: of the gold answer), `seen` what the form showed last (see RatingItem),
-    `submitted` the turn that was submitted last, `alone`: a finished item is submitted without Enter, `deciding`: the
-    turn is open to be adjudicated.
-    """
-
-    study_id: str = ""
-    annotator: str = ""
-    turn_id: str = ""
-    opened: float = 0.0
-    saved: datetime | None = None
-    rank: int = 0
-    seen: int = 0
-    submitted: str = ""
-    alone: bool = False
-    deciding: bool = False
 
 
 class Parts:
@@ -282,9 +246,8 @@ class Rating:
         """Return who is how far, and agreement where it may be seen."""
         if not work.study_id:
             return ""
-        return annotate_view.results_html(
-            self.services.studies.reports.summary(session.owner, work.study_id, work.annotator)
-        )
+        results = self.services.studies.reports.summary(session.owner, work.study_id, work.annotator)
+        return render("annotate_results", results=results)
 
     def deciding(self, work: Work, session: Session) -> dict[Any, Any]:
         """Return an item that is adjudicated."""

@@ -1,4 +1,4 @@
-"""What the Annotate tab shows, as HTML: the item, the form, the bar below it, and the results.
+"""What the Annotate tab shows, as HTML: the item, the form and the bar below it; and what it knows of who is at work.
 
 Nothing of what the program thinks of its own answer is shown to those who rate it: no confidence, no colours of
 citations, no notes, no model.
@@ -7,6 +7,7 @@ citations, no notes, no model.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from pdfqa_core.protocols.annotation import Judged, judged, needed
@@ -14,7 +15,6 @@ from pdfqa_core.protocols.study_definition import PASSAGE_KEYS
 from pdfqa_core.reading.outcomes import rated_text
 from pdfqa_core.services import StudyTurn
 from pdfqa_core.services.studies import RatingItem
-from pdfqa_core.services.study_reports import StudyResults
 from pdfqa_core.study_types import Criterion, ItemRole
 from pdfqa_core.types import Turn
 from pdfqa_core.ui.chat_view import place, turn_view
@@ -27,6 +27,27 @@ REASONS = (
     "It needs knowledge that I do not have",
     "The guideline does not say",
 )  # why an item cannot be judged; their keys are 1, 2, …
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The open study, who is rating, the turn on screen, when it was opened (seconds of a clock), the last save.
+
+    `rank` is the open passage (below 0: of the gold answer), `seen` what the form showed last (see RatingItem),
+    `submitted` the turn that was submitted last, `alone`: a finished item is submitted without Enter, `deciding`: the
+    turn is open to be adjudicated.
+    """
+
+    study_id: str = ""
+    annotator: str = ""
+    turn_id: str = ""
+    opened: float = 0.0
+    saved: datetime | None = None
+    rank: int = 0
+    seen: int = 0
+    submitted: str = ""
+    alone: bool = False
+    deciding: bool = False
 
 
 def item_html(shown: RatingItem, criteria: Sequence[Criterion], chosen: int) -> str:
@@ -163,8 +184,3 @@ def bar_html(shown: RatingItem, *, alone: bool = False, undo: bool = False) -> s
         open=shown.item is not None,
         ready=finished(shown) and (shown.draft or not shown.submitted),
     )
-
-
-def results_html(results: StudyResults) -> str:
-    """Return who is how far, and, where it may be seen, agreement and disagreements."""
-    return render("annotate_results", results=results)

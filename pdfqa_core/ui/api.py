@@ -22,7 +22,6 @@ from pdfqa_core.services import ANSWER, Services, job_name
 from pdfqa_core.services import recipes as known
 from pdfqa_core.services.finding import visible_text
 from pdfqa_core.services.systems import grid
-from pdfqa_core.settings import Settings
 from pdfqa_core.types import Document, Hit, Page, Progress, Stored, Token
 from pdfqa_core.ui import downloads
 from pdfqa_core.ui.api_access import Access, endpoint
@@ -129,7 +128,8 @@ class Api:
         if not 1 <= k <= MOST_HITS:
             raise UsageError(f"k is {k}.", f"Give a number from 1 to {MOST_HITS}.")
         if retriever:
-            settings = _with_retriever(settings, retriever)
+            settings = settings.changed("retrieval", retriever=retriever)
+            known.check(settings)
         services.documents.require_documents(owner)
         scope = services.documents.collections.searched(owner, self.scope(owner, documents)).document_ids
         for _ in services.index.build(owner, settings):
@@ -274,12 +274,6 @@ class Api:
             elif time.monotonic() - shown > FRAME:
                 shown = time.monotonic()
                 yield {"done": False, "phase": event.phase, "step": event.done, "of": event.total}
-
-
-def _with_retriever(settings: Settings, retriever: str) -> Settings:
-    chosen = settings.changed("retrieval", retriever=retriever)
-    known.check(chosen)
-    return chosen
 
 
 def _uploaded(file: dict[str, Any]) -> Source:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -69,13 +69,9 @@ class LiveTurn:
     def of(cls, written: Job) -> Self:
         """Return the turn as far as it is."""
         turn = cls.begin(written.title)
-        turn.take_all(written.so_far)
+        for event in written.so_far:
+            turn.take(event)
         return turn
-
-    def take_all(self, events: Iterable[Event]) -> None:
-        """Take note of several events."""
-        for event in events:
-            self.take(event)
 
     def take(self, event: Event) -> None:
         """Take note of an event."""

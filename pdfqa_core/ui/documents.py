@@ -517,7 +517,7 @@ def build(services: Services, session: gr.State) -> Shown:
             bar = handlers.bar = CollectionBar(services, handlers.table)
             table = live_html(elem_id="documents-table")
         with gr.Column(elem_id="documents-right"):
-            glance = overview.build(services, session, chosen, at, table, handlers.below)
+            glance = overview.OverviewParts(services, session, chosen, at, table, handlers.below)
             page = live_html(empty_page(NO_PAGE), elem_id="documents-page")
             with gr.Group(visible=False) as locked:
                 password = gr.Textbox(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import Any
 
 import gradio as gr
 
@@ -13,20 +13,9 @@ from pdfqa_core.reading.outcomes import rated_text
 from pdfqa_core.services import Services
 from pdfqa_core.services.evaluation import first_questions
 from pdfqa_core.types import Progress, Retrieved, Stored, Token, Turn
+from pdfqa_core.ui.annotate_view import Work
 from pdfqa_core.ui.components import AT_ONCE, QUIET, clicked, error_html, live_html, render
 from pdfqa_core.ui.session import Session
-
-
-class AtWork(Protocol):
-    """What the tab knows of who is rating."""
-
-    @property
-    def study_id(self) -> str:
-        """The open study."""
-
-    @property
-    def annotator(self) -> str:
-        """Who is signed in."""
 
 
 class ProtocolParts:
@@ -71,7 +60,7 @@ class ProtocolParts:
         """Return what a step fills."""
         return [self.box, self.shown, self.said, self.question, self.ask, self.finish]
 
-    def filled(self, services: Services, work: AtWork, session: Session, *, typed: bool = False) -> dict[Any, Any]:
+    def filled(self, services: Services, work: Work, session: Session, *, typed: bool = False) -> dict[Any, Any]:
         """Return what is shown of the protocol while the tab is shown; a question that is `typed` stays."""
         return dict(zip(self.all(), step_shown(services, work, session, typed=typed), strict=True))
 
@@ -113,7 +102,7 @@ class Handlers:
             return {self.message: error_html(error)}
         return self.opened(study.id, session)
 
-    def ask(self, question: str, work: AtWork, session: Session) -> Iterator[list[Any]]:
+    def ask(self, question: str, work: Work, session: Session) -> Iterator[list[Any]]:
         """Ask, show the answer while it is written, and what is due after it.
 
         The field is emptied at the start: what is typed while the answer is written stays.
@@ -142,7 +131,7 @@ class Handlers:
             said = ""
         yield step_shown(self.services, work, session, said, typed=True)
 
-    def finish(self, work: AtWork, session: Session) -> list[Any]:
+    def finish(self, work: Work, session: Session) -> list[Any]:
         """End the conversation; its turns are to be rated now."""
         try:
             self.services.evaluation.mahueval.finish(session.owner, work.study_id, work.annotator)
@@ -162,7 +151,7 @@ def _writing(question: str, words: str, text: str = "") -> list[Any]:
     return [gr.skip(), gr.skip(), html, gr.skip(), gr.skip(), gr.skip()]
 
 
-def step_shown(services: Services, work: AtWork, session: Session, said: str = "", *, typed: bool = False) -> list[Any]:
+def step_shown(services: Services, work: Work, session: Session, said: str = "", *, typed: bool = False) -> list[Any]:
     """Return what the evaluator does next; nothing where the study follows no protocol.
 
     `typed`: what stands in the field for questions stays, unless the first question is given.

@@ -310,15 +310,11 @@ def _nothing(written: Job) -> str:
     return ""
 
 
-def build(
-    services: Services, session: gr.State, chosen: gr.State, at: gr.State, table: gr.HTML, below: Showing
-) -> OverviewParts:
-    """Build the overview where the page stands; `table` is the list of documents, with which it changes."""
-    return OverviewParts(services, session, chosen, at, table, below)
-
-
 class OverviewParts:
-    """The components of the overview; `connect` joins them to the page below."""
+    """The components of the overview; `connect` joins them to the page below.
+
+    `table` is the list of documents, with which they change.
+    """
 
     def __init__(
         self, services: Services, session: gr.State, chosen: gr.State, at: gr.State, table: gr.HTML, below: Showing

@@ -28,7 +28,9 @@ def build_find(services: Services, session: gr.State) -> None:
     """Build the field, which is hidden until it is asked for (`assets/search.js`)."""
 
     def find(query: str, now: Session) -> str:
-        return found_html(services, query, now)
+        query = (query or "").strip()
+        found = services.index.finding.find(now.owner, query) if len(query) >= SHORTEST else None
+        return render("found", query=query, found=found, place=place)
 
     with gr.Column(elem_id="pq-find"):
         field = gr.Textbox(
@@ -43,13 +45,6 @@ def build_find(services: Services, session: gr.State) -> None:
         )
         found = live_html(render("found", query="", found=None, place=place), elem_id="pq-found")
     field.change(find, [field, session], found, trigger_mode="always_last", **AT_ONCE)
-
-
-def found_html(services: Services, query: str, now: Session) -> str:
-    """Return what is found for a query, each with the place that it opens."""
-    query = (query or "").strip()
-    found = services.index.finding.find(now.owner, query) if len(query) >= SHORTEST else None
-    return render("found", query=query, found=found, place=place)
 
 
 def place(**parts: str | int) -> str:

@@ -35,10 +35,6 @@ class Proxies:
                 f"A proxy is named wrongly: {error}.", "Write addresses or networks, as 10.0.0.7 or 10.0.0.0/24."
             ) from error
 
-    def trusts(self, scope: Scope) -> bool:
-        """Whether a request comes from one of the proxies."""
-        return self._is_proxy(address_of(scope))
-
     def client(self, scope: Scope) -> str:
         """Return the address that is asking.
 
@@ -47,11 +43,12 @@ class Proxies:
         """
         address = address_of(scope)
         said = [one.strip() for value in Headers(scope=scope).getlist("x-forwarded-for") for one in value.split(",")]
-        while said and self._is_proxy(address):
+        while said and self.named(address):
             address = said.pop()
         return address[:100]
 
-    def _is_proxy(self, address: str) -> bool:
+    def named(self, address: str) -> bool:
+        """Whether an address is that of one of the proxies."""
         try:
             found = ipaddress.ip_address(address.strip("[]"))
         except ValueError:
@@ -78,7 +75,7 @@ class Believed:
         await self._app(scope, receive, send)
 
     def _seen(self, scope: Scope) -> Scope:
-        if self._proxies.trusts(scope):
+        if self._proxies.named(address_of(scope)):
             seen = {**scope, "client": (self._proxies.client(scope), 0)}
             if Headers(scope=scope).get("x-forwarded-proto", "") == "https":
                 seen["scheme"] = "wss" if scope["type"] == "websocket" else "https"

@@ -13,9 +13,9 @@ from pdfqa_core.storage import Store
 from pdfqa_core.types import Citation, Thumb
 from pdfqa_core.ui import chat
 from pdfqa_core.ui.annotate import Handlers
-from pdfqa_core.ui.annotate_rating import Parts, Work
+from pdfqa_core.ui.annotate_rating import Parts
 from pdfqa_core.ui.annotate_setup import Asked, ImportHandlers
-from pdfqa_core.ui.annotate_view import read_item_html
+from pdfqa_core.ui.annotate_view import Work, read_item_html
 from pdfqa_core.ui.components import Click
 from pdfqa_core.ui.session import ChatState, Session
 from tests.services.helpers import BM25

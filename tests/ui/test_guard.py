@@ -29,7 +29,7 @@ from pdfqa_core.ui import (
     train,
     train_parts,
 )
-from pdfqa_core.ui.annotate_rating import Work
+from pdfqa_core.ui.annotate_view import Work
 from pdfqa_core.ui.components import Click, clicked
 from pdfqa_core.ui.evaluate_setup import SAMPLE_QUESTIONS, Setup
 from pdfqa_core.ui.guard import BY_ITSELF, guard

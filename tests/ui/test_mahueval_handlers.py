@@ -7,7 +7,7 @@ import pytest
 
 from pdfqa_core.protocols.conversations import Plan
 from pdfqa_core.services import LOCAL_OWNER, Services
-from pdfqa_core.ui.annotate_rating import Work
+from pdfqa_core.ui.annotate_view import Work
 from pdfqa_core.ui.mahueval import Handlers, step_shown
 from pdfqa_core.ui.session import Session
 from tests.conftest import FakeLLM

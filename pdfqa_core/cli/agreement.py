@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pdfqa_core.cli.options import add_common, write_file
+from pdfqa_core.cli.options import add_common, listed, write_file
 from pdfqa_core.exports.agreement import agreement_frame, agreement_html
 from pdfqa_core.exports.frames import format_of, write_frame
 from pdfqa_core.json_codec import plain
@@ -70,13 +70,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the agreement for each criterion."""
     found = agreement_of_file(
         arguments.file,
-        columns=_listed(arguments.columns),
+        columns=listed(arguments.columns),
         item=arguments.item,
         criterion=arguments.criterion,
-        values=_listed(arguments.values),
+        values=listed(arguments.values),
         ignore_case=arguments.ignore_case,
         annotators=arguments.annotators,
-        scale=_listed(arguments.scale),
+        scale=listed(arguments.scale),
         ordinal=bool(arguments.weights),
         seed=arguments.seed,
     )
@@ -91,10 +91,6 @@ def run(arguments: argparse.Namespace) -> int:
     ]
     print("\n".join([*texts, *notes]))
     return 0
-
-
-def _listed(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def described_many(one: AgreementOfMany, weights: str | None = None) -> str:

@@ -161,3 +161,8 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
         if dot and value is not None:
             data.setdefault(section, {})[field] = value
     return load(data)
+
+
+def listed(text: str) -> list[str]:
+    """Return the names of a list with commas."""
+    return [name.strip() for name in text.split(",") if name.strip()]

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.exports.conversations import escape, markdown_table
-from pdfqa_core.exports.figure import COLOURS, MARKERS, figure_file, ink, new_figure, page_svg
+from pdfqa_core.exports.figure import COLOURS, draw_curve, figure_file, ink, new_figure, page_svg
 from pdfqa_core.exports.frames import COUNT, NUMBER, TEXT, frame, latex_escape, latex_table
 from pdfqa_core.exports.table import html_page, measure_of
 from pdfqa_core.metrics.against_people import Estimate, Powered, Trust
@@ -84,32 +84,11 @@ def _confusion(axes: Axes, pair: Agreement) -> None:
 def _over_time(axes: Axes, over_time: Sequence[Sequence[Agreement]]) -> None:
     for place, parts in enumerate(over_time[: len(COLOURS)]):
         shift = (place - (len(over_time) - 1) / 2) * 1.5
-        known = [
-            (100 * (number + 0.5) / len(parts) + shift, part)
+        points = [
+            (100 * (number + 0.5) / len(parts) + shift, part.kappa, part.low, part.high)
             for number, part in enumerate(parts)
-            if part.kappa is not None
         ]
-        kappas = [part.kappa or 0.0 for _, part in known]
-        below = [
-            0.0 if part.low is None else max(0.0, kappa - part.low)
-            for kappa, (_, part) in zip(kappas, known, strict=True)
-        ]
-        above = [
-            0.0 if part.high is None else max(0.0, part.high - kappa)
-            for kappa, (_, part) in zip(kappas, known, strict=True)
-        ]
-        axes.errorbar(
-            [x for x, _ in known],
-            kappas,
-            yerr=[below, above],
-            color=COLOURS[place],
-            marker=MARKERS[place],
-            markersize=4.5,
-            linewidth=1.2,
-            capsize=2.5,
-            label=parts[0].criterion,
-            linestyle="-" if place % 2 == 0 else (0, (5, 1.5)),
-        )
+        draw_curve(axes, points, place, parts[0].criterion)
     lowest = min((part.low for parts in over_time for part in parts if part.low is not None), default=0.0)
     axes.axhline(0, color=ink(), linewidth=0.6)
     axes.set_xlim(0, 100)

@@ -40,6 +40,32 @@ _INK, _LINE = "#1c1b1a", "#c9c5be"
 _PAGE_INK, _PAGE_LINE = "#010203", "#040506"  # colours that a page's style sheet replaces
 
 
+def look(place: int) -> dict[str, Any]:
+    """Return colour and marker of a series by its place; after six the markers differ."""
+    count = len(COLOURS)
+    return {"color": COLOURS[place % count], "marker": MARKERS[(place + place // count) % len(MARKERS)]}
+
+
+def draw_curve(
+    axes: Axes, points: Sequence[tuple[float, float | None, float | None, float | None]], place: int, label: str
+) -> None:
+    """Draw a line through points (x, mean, low, high) with their intervals; those without a mean are left out."""
+    known = [(x, mean, low, high) for x, mean, low, high in points if mean is not None]
+    below = [0.0 if low is None else max(0.0, mean - low) for _, mean, low, _ in known]
+    above = [0.0 if high is None else max(0.0, high - mean) for _, mean, _, high in known]
+    axes.errorbar(
+        [x for x, *_ in known],
+        [mean for _, mean, *_ in known],
+        yerr=[below, above],
+        markersize=5,
+        linewidth=1.3,
+        capsize=2.5,
+        label=label,
+        linestyle="-" if place % 2 == 0 else (0, (5, 1.5)),
+        **look(place),
+    )
+
+
 def figure_file(kind: str, salt: str, draw: Callable[[], Figure]) -> bytes:
     """Return what `draw` makes as a file on white, the same for the same figure; `salt` keeps apart what it names.
 

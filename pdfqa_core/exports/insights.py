@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pdfqa_core.evaluation_types import Evaluation, ScoredSystem
 from pdfqa_core.exports.table import is_share, measure_of
 from pdfqa_core.metrics.comparison import TURN, TYPE, Comparison, group_means, item_values, spreads
+from pdfqa_core.metrics.statistics import mean_of_scored
 
 FEWEST = 3  # questions of a turn or type that a sentence speaks of
 MOST_DESCRIBED = 4  # systems that have sentences of their own
@@ -194,7 +195,7 @@ def _by_group(evaluation: Evaluation) -> Iterator[str]:
     measure = next(filter(is_share, evaluation.measures), "")
     if not measure:
         return
-    means = [_mean(item_values(system, measure)) for system in evaluation.systems]
+    means = [mean_of_scored(item_values(system, measure)) for system in evaluation.systems]
     if all(mean is None for mean in means):
         return
     best = max(range(len(means)), key=lambda place: -1.0 if (mean := means[place]) is None else mean)
@@ -223,8 +224,3 @@ def _repeats(evaluation: Evaluation) -> Iterator[str]:
             f"{one.system}, sampled with {one.repeats} seeds: {measure_of(one.measure).pretty_name} {one.mean:.3f} ± "
             f"{one.deviation:.3f} (standard deviation), from {one.low:.3f} to {one.high:.3f}."
         )
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    scored = [one for one in values if one is not None]
-    return sum(scored) / len(scored) if scored else None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import Evaluation, IndexCost, Prediction, Run, ScoredItem, ScoredSystem
-from pdfqa_core.exports.figure import COLOURS, MARKERS, figure_file, ink, new_figure, page_svg
+from pdfqa_core.exports.figure import draw_curve, figure_file, ink, look, new_figure, page_svg
 from pdfqa_core.exports.table import difference, interval, is_share, measure_of
 from pdfqa_core.extraction.process.outside import read_file, unpacked
 from pdfqa_core.json_codec import checked, parse_json, plain
@@ -72,11 +72,6 @@ class _Systems:
     def numbered(self) -> list[str]:
         """Names with their numbers, where there are several."""
         return [f"{n} {one}" for n, one in enumerate(self.labels, start=1)] if len(self.labels) > 1 else [*self.labels]
-
-    def look(self, place: int) -> dict[str, Any]:
-        """Return colour and marker; after six the markers differ."""
-        count = len(COLOURS)
-        return {"color": COLOURS[place % count], "marker": MARKERS[(place + place // count) % len(MARKERS)]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +205,7 @@ def _charted_means(axes: Axes, data: _Systems, means: Sequence[Summary], title: 
             continue
         low, high = _bounds(summary)
         axes.errorbar(
-            summary.mean, place, xerr=[[low], [high]], capsize=2.5, linewidth=1.2, markersize=5.5, **data.look(place)
+            summary.mean, place, xerr=[[low], [high]], capsize=2.5, linewidth=1.2, markersize=5.5, **look(place)
         )
         axes.text(1.04, place, f"{summary.mean:.2f}", va="center", fontsize=8)
     axes.set_yticks(range(len(means)), data.rows)
@@ -221,20 +216,8 @@ def _charted_means(axes: Axes, data: _Systems, means: Sequence[Summary], title: 
 def _lines(axes: Axes, data: _Systems, groups: Sequence[GroupMeans], words: str, title: str) -> None:
     for place, (system, label) in enumerate(zip(data.systems, data.numbered, strict=True)):
         shift = (place - (len(data.systems) - 1) / 2) * 0.09
-        known = [(n + shift, one.means[system.name]) for n, one in enumerate(groups)]
-        known = [(x, summary) for x, summary in known if summary.mean is not None]
-        bounds = [_bounds(summary) for _, summary in known]
-        axes.errorbar(
-            [x for x, _ in known],
-            [summary.mean or 0.0 for _, summary in known],
-            yerr=[[low for low, _ in bounds], [high for _, high in bounds]],
-            markersize=5,
-            linewidth=1.3,
-            capsize=2.5,
-            linestyle="-" if place % 2 == 0 else (0, (5, 1.5)),
-            label=label,
-            **data.look(place),
-        )
+        means = [(n + shift, one.means[system.name]) for n, one in enumerate(groups)]
+        draw_curve(axes, [(x, one.mean, one.low, one.high) for x, one in means], place, label)
     axes.set_xticks(range(len(groups)), [f"{one.value}\nn = {one.n}" for one in groups])
     axes.set_ylim(-0.03, 1.05)
     axes.set_ylabel(f"{title} (0 to 1)")
@@ -260,7 +243,7 @@ def _rows(axes: Axes, data: _Systems, groups: Sequence[GroupMeans], title: str) 
                 markersize=5,
                 linestyle="none",
                 label=label if row == 0 else None,
-                **data.look(place),
+                **look(place),
             )
     axes.set_yticks(range(len(groups)), [f"{_short(one.value)}\nn = {one.n}" for one in groups])
     axes.set_ylim(len(groups) - 0.45, -0.55)
@@ -314,7 +297,7 @@ def _hits(axes: Axes, data: _Systems, curves: Sequence[Sequence[float]]) -> None
             label=label,
             linestyle="-" if place % 2 == 0 else (0, (5, 1.5)),
             fillstyle="full" if same == place else "none",
-            **data.look(place),
+            **look(place),
         )
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_ylim(-0.03, 1.05)
@@ -347,9 +330,9 @@ def _against(
             yerr=[[up[0]], [up[1]]],
             elinewidth=0.7,
             alpha=0.35,
-            color=data.look(place)["color"],
+            color=look(place)["color"],
         )
-        axes.plot(x.mean, y.mean, linestyle="none", markersize=7, label=label, **data.look(place))
+        axes.plot(x.mean, y.mean, linestyle="none", markersize=7, label=label, **look(place))
         points.append((x.mean, y.mean, str(place + 1)))
     bars = "" if data.many else "; bars: 95 % intervals"
     axes.set_ylabel(y_title)

@@ -16,7 +16,7 @@ from pdfqa_core.errors import UsageError
 from pdfqa_core.exports import frames
 from pdfqa_core.exports.conversations import markdown_table
 from pdfqa_core.exports.evaluation_files import write_jsonl
-from pdfqa_core.exports.figure import COLOURS, MARKERS, figure_file, new_figure, page_svg
+from pdfqa_core.exports.figure import COLOURS, draw_curve, figure_file, new_figure, page_svg
 from pdfqa_core.exports.frames import (
     COUNT,
     MOMENT,
@@ -436,22 +436,8 @@ def _by_turn(axes: Axes, rows: Sequence[ResultRow], measure: str) -> None:
     for place, rater in enumerate(raters):
         mine = [row for row in rows if row.rater == rater]
         shift = (place - (len(raters) - 1) / 2) * 0.11
-        means = [row.summary.mean or 0.0 for row in mine]
-        bounds = [(row.summary.low, row.summary.high, mean) for row, mean in zip(mine, means, strict=True)]
-        below = [0.0 if low is None else max(0.0, mean - low) for low, _, mean in bounds]
-        above = [0.0 if high is None else max(0.0, high - mean) for _, high, mean in bounds]
-        axes.errorbar(
-            [int(row.value) + shift for row in mine],
-            means,
-            yerr=[below, above],
-            color=COLOURS[place],
-            marker=MARKERS[place],
-            markersize=4.5,
-            linewidth=1.2,
-            capsize=2.5,
-            label=rater,
-            linestyle="-" if place % 2 == 0 else (0, (5, 1.5)),
-        )
+        points = [(int(row.value) + shift, row.summary.mean, row.summary.low, row.summary.high) for row in mine]
+        draw_curve(axes, points, place, rater)
     axes.set_ylim(-0.03, 1.05)
     axes.set_ylabel(f"{'Accuracy' if measure == ACCURACY else measure} (0 to 1)")
     axes.set_xlabel("Turn of the conversation; bars: 95 % intervals")

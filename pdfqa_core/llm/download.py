@@ -554,15 +554,12 @@ class _Transfer:
         except PdfQAError as error:
             self.error = error
         except OSError as error:
-            self.error = self._disk_error(error)
+            kept = "What has arrived is kept: the next download goes on where this one ended."
+            told = cannot_write(self._entry.file, error, kept, f"Check the folder {self._folder}.")
+            self.error = ModelError(told.what, told.hint)
         except Exception as error:  # noqa: BLE001 - told to the one who waits
             _log.exception("the download of %s failed", self._entry.file)
             self.error = ModelError(f"{self._entry.file} was not downloaded: {error}.", "Try again.")
-
-    def _disk_error(self, error: OSError) -> ModelError:
-        kept = "What has arrived is kept: the next download goes on where this one ended."
-        told = cannot_write(self._entry.file, error, kept, f"Check the folder {self._folder}.")
-        return ModelError(told.what, told.hint)
 
     def _checked(self) -> bool:
         """Whether the file is here and right; a wrong one is removed. Without a known checksum it has to be fetched."""

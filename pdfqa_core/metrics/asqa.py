@@ -9,6 +9,7 @@ from math import sqrt
 from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.base import Group, measure
 from pdfqa_core.metrics.short_answers import harmonic, normalise_answer, token_f1
+from pdfqa_core.metrics.statistics import mean_of_scored
 
 # ----------------------------------------------------------------------------------------------------
 # STR-EM: the share of the short answers of an ambiguous question that the long answer contains.
@@ -127,11 +128,6 @@ measure(
 )(dr.compute)
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
-    scored = [value for value in values if value is not None]
-    return sum(scored) / len(scored) if scored else None
-
-
 def linearised(rouge_l: Sequence[float | None], disambig_f1: Sequence[float | None]) -> list[float | None]:
     """Return each item's part in DR, over the items that both measures scored: their mean is DR, its spread DR's.
 
@@ -139,7 +135,7 @@ def linearised(rouge_l: Sequence[float | None], disambig_f1: Sequence[float | No
     for means hold for DR. Source: the delta method, Efron and Tibshirani 1993, ch. 21.
     """
     both = [None if r is None or d is None else (r, d) for r, d in zip(rouge_l, disambig_f1, strict=True)]
-    means = [_mean([None if pair is None else pair[place] for pair in both]) for place in (0, 1)]
+    means = [mean_of_scored([None if pair is None else pair[place] for pair in both]) for place in (0, 1)]
     if means[0] is None or means[1] is None:
         return [None] * len(both)
     whole = dr(means[0], means[1])

@@ -128,6 +128,12 @@ class Summary:
     exact: bool = False
 
 
+def mean_of_scored(values: Sequence[float | None]) -> float | None:
+    """Return the mean of the values that are not None, None where all are."""
+    scored = [value for value in values if value is not None]
+    return sum(scored) / len(scored) if scored else None
+
+
 def summarise(
     values: Sequence[float | None],
     *,

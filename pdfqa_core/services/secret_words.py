@@ -171,37 +171,36 @@ class TooOftenError(UsageError):
 
 
 class Rate:
-    """At most so many things in a while (seconds) for each key. Safe to use from several threads."""
+    """At most so much in a while (seconds) for each key. Safe to use from several threads."""
 
     def __init__(self, most: int, while_: float = MINUTE, clock: Callable[[], float] = time.monotonic) -> None:
         self._most = most
         self._while = while_
         self._clock = clock
-        self._seen: dict[str, deque[float]] = defaultdict(deque)
+        self._seen: dict[str, deque[tuple[float, int]]] = defaultdict(deque)
         self._lock = threading.Lock()
 
-    def take(self, key: str) -> bool:
-        """Count one; False if it is one too many."""
+    def take(self, key: str, amount: int = 1) -> bool:
+        """Count one thing, or so much of it; False, and nothing is counted, if that is too much."""
         with self._lock:
-            seen = self._lately(key)
-            if len(seen) >= self._most:
+            if self._left(key) < amount:
                 return False
-            seen.append(self._clock())
+            self._seen[key].append((self._clock(), amount))
             return True
 
     def left(self, key: str) -> int:
-        """Return how many more there may be now."""
+        """Return how much more there may be now."""
         with self._lock:
-            return self._most - len(self._lately(key))
+            return self._left(key)
 
-    def _lately(self, key: str) -> deque[float]:
+    def _left(self, key: str) -> int:
         start = self._clock() - self._while
         if len(self._seen) > KEYS:
-            self._seen = defaultdict(deque, {k: v for k, v in self._seen.items() if v and v[-1] > start})
+            self._seen = defaultdict(deque, {k: v for k, v in self._seen.items() if v and v[-1][0] > start})
         seen = self._seen[key]
-        while seen and seen[0] <= start:
+        while seen and seen[0][0] <= start:
             seen.popleft()
-        return seen
+        return self._most - sum(amount for _, amount in seen)
 
 
 class Tries:

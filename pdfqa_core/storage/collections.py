@@ -125,11 +125,6 @@ def take_place(connection: Connection, owner: str, document_id: str, earlier_id:
             )
 
 
-def remove_all(connection: Connection, owner: str) -> None:
-    """Delete an owner's collections within a transaction."""
-    connection.execute(delete(collections).where(collections.c.owner == owner))
-
-
 def _clean(name: str) -> str:
     """Return a name as it is stored. Raises UsageError if it is empty."""
     clean = " ".join(name.split())[:LONGEST_NAME].strip()

@@ -8,11 +8,8 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import Connection, Select, Table, delete, func, select, union_all
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.storage import collections as stored_collections
 from pdfqa_core.storage import documents as stored_documents
-from pdfqa_core.storage import runs as stored_runs
 from pdfqa_core.storage import studies as stored_studies
-from pdfqa_core.storage import versions as stored_versions
 from pdfqa_core.storage.database import Database, upsert
 from pdfqa_core.storage.files import PdfFiles
 from pdfqa_core.storage.tables import (
@@ -21,6 +18,7 @@ from pdfqa_core.storage.tables import (
     annotators,
     collections,
     conversations,
+    document_versions,
     documents,
     evaluations,
     held_conversations,
@@ -130,10 +128,8 @@ def _changes(table: Table, moment: str, part_of: Table | None = None) -> Select[
 
 def _remove(connection: Connection, owner: str) -> None:
     stored_studies.remove_all(connection, owner)
-    connection.execute(delete(evaluations).where(evaluations.c.owner == owner))
-    stored_runs.remove_all(connection, owner)
-    connection.execute(delete(conversations).where(conversations.c.owner == owner))
-    connection.execute(delete(preferences).where(preferences.c.owner == owner))
+    for table in (evaluations, runs, conversations, preferences):  # what was found, and predictions, go with them
+        connection.execute(delete(table).where(table.c.owner == owner))
     stored_documents.remove_all(connection, owner)
-    stored_collections.remove_all(connection, owner)
-    stored_versions.remove_all(connection, owner)
+    for table in (collections, document_versions):
+        connection.execute(delete(table).where(table.c.owner == owner))

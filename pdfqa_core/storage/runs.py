@@ -431,11 +431,6 @@ def _row(owner: str, run: Run, key: str) -> dict[str, Any]:
     }
 
 
-def remove_all(connection: Connection, owner: str) -> None:
-    """Delete an owner's runs within a transaction; their predictions go with them."""
-    connection.execute(delete(runs).where(runs.c.owner == owner))
-
-
 def _require(connection: Connection, owner: str, run_id: str) -> Row[Any]:
     row = connection.execute(select(runs).where(runs.c.id == run_id, runs.c.owner == owner)).one_or_none()
     if row is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import unicodedata
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import (
@@ -73,37 +74,19 @@ class CleanText(TypeDecorator[str]):
         return clean(value) if isinstance(value, str) else value
 
 
-class State(TypeDecorator[DocumentState]):
-    """How reading a PDF ended, as its value."""
+class Kinds(TypeDecorator[Any]):
+    """One of several kinds, an enumeration, as its value."""
 
     impl = Text
     cache_ok = True
 
-    def process_result_value(self, value: str | None, dialect: Dialect) -> DocumentState | None:
-        """Return the state of this value."""
-        return None if value is None else DocumentState(value)
+    def __init__(self, kind: type[StrEnum]) -> None:
+        super().__init__()
+        self.kind = kind
 
-
-class Thumbs(TypeDecorator[Thumb]):
-    """What the one who asked thinks of an answer, as its value."""
-
-    impl = Text
-    cache_ok = True
-
-    def process_result_value(self, value: str | None, dialect: Dialect) -> Thumb | None:
-        """Return the thumb of this value."""
-        return None if value is None else Thumb(value)
-
-
-class StudyStates(TypeDecorator[StudyState]):
-    """What can be done with a study, as its value."""
-
-    impl = Text
-    cache_ok = True
-
-    def process_result_value(self, value: str | None, dialect: Dialect) -> StudyState | None:
-        """Return the state of this value."""
-        return None if value is None else StudyState(value)
+    def process_result_value(self, value: str | None, dialect: Dialect) -> StrEnum | None:
+        """Return the kind of this value."""
+        return None if value is None else self.kind(value)
 
 
 class Typed(TypeDecorator[Any]):
@@ -203,7 +186,7 @@ documents = Table(
     text_column("filename"),
     Column("page_count", Integer, nullable=False),
     Column("added_at", UtcDateTime, nullable=False),
-    Column("state", State, nullable=False),
+    Column("state", Kinds(DocumentState), nullable=False),
     text_column("reason"),
     Column("size", BigInteger, nullable=False),
     Column("pages_without_text", Json, nullable=False),
@@ -219,7 +202,7 @@ readings = Table(
     text_column("document_id", key=True),
     text_column("owner", key=True),
     text_column("extractor", key=True),
-    Column("state", State, nullable=False),
+    Column("state", Kinds(DocumentState), nullable=False),
     text_column("reason"),
     Column("page_count", Integer, nullable=False),
     Column("pages_without_text", Json, nullable=False),
@@ -338,7 +321,7 @@ turns = Table(
     text_column("standalone_question"),
     text_column("answer"),
     Column("filenames", Json, nullable=False),
-    Column("thumb", Thumbs, nullable=False, server_default=""),
+    Column("thumb", Kinds(Thumb), nullable=False, server_default=""),
     Column("created_at", UtcDateTime, nullable=False),
     Column("superseded_at", UtcDateTime),
     Column("passages", Integer, nullable=False, server_default="0"),
@@ -356,7 +339,7 @@ studies = Table(
     later_column("preset"),
     Column("criteria", Typed(tuple[Criterion, ...], tuple), nullable=False, server_default=""),
     later_column("guideline"),
-    Column("state", StudyStates, nullable=False, server_default="open"),
+    Column("state", Kinds(StudyState), nullable=False, server_default="open"),
     flag_column("invited"),
     Column("revealed_at", UtcDateTime),
     UniqueConstraint("owner", "name"),

@@ -58,8 +58,3 @@ def forget(connection: Connection, owner: str, document_id: str) -> None:
     table = document_versions.c
     about = or_(table.document_id == document_id, table.earlier_id == document_id)
     connection.execute(delete(document_versions).where(table.owner == owner, about, table.decision != REPLACED))
-
-
-def remove_all(connection: Connection, owner: str) -> None:
-    """Delete what was found of an owner's documents, within a transaction."""
-    connection.execute(delete(document_versions).where(document_versions.c.owner == owner))

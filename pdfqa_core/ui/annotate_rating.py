@@ -16,7 +16,6 @@ from pdfqa_core.exports.conversations import REMOVED
 from pdfqa_core.protocols.study_measures import ERROR_CATEGORIES
 from pdfqa_core.services import Services
 from pdfqa_core.services.studies import RatingItem
-from pdfqa_core.services.study_reports import DisputedItem
 from pdfqa_core.study_types import GoldPassage, ItemRole
 from pdfqa_core.types import Hit
 from pdfqa_core.ui import annotate_view
@@ -32,12 +31,6 @@ from pdfqa_core.ui.session import Session
 # Where raters differ, as the Annotate tab shows it to be decided: what was said without names, value and reason.
 
 ACTIONS = ("decide", "decide-next", "own", "close")
-
-
-def dispute_html(study_id: str, found: DisputedItem, saved: datetime | None, *, own: bool) -> str:
-    """Return the form that decides about an item; `own`: somebody is signed in who may change their own ratings."""
-    values = {"found": found, "categories": ERROR_CATEGORIES, "saved": saved, "own": own}
-    return render("annotate_dispute", study_id=study_id, **values)
 
 
 def decide(services: Services, owner: str, study_id: str, viewer: str, data: Click) -> None:
@@ -254,7 +247,14 @@ class Rating:
         found = self.services.studies.reports.dispute(session.owner, work.study_id, work.annotator, work.turn_id)
         return {
             self.parts.item: annotate_view.read_item_html(found.item, work.rank),
-            self.parts.dispute: dispute_html(work.study_id, found, work.saved, own=bool(work.annotator)),
+            self.parts.dispute: render(
+                "annotate_dispute",
+                study_id=work.study_id,
+                found=found,
+                categories=ERROR_CATEGORIES,
+                saved=work.saved,
+                own=bool(work.annotator),
+            ),
         }
 
     # ------------------------------------------------------------ rating
@@ -314,23 +314,19 @@ class Rating:
                 work = replace(self.opened(work, work.submitted), submitted="")
             case "cannot":
                 seconds = self._seconds(data, work)
-                self.services.studies.skip(*self._place(work, session), data["reason"], seconds=seconds)
+                self.services.studies.skip(*_where(work, session), data["reason"], seconds=seconds)
                 work = replace(self.next(work, session), submitted=work.turn_id)
         return self.show(work, session)
 
     def _check_comment(self, comment: str, work: Work, session: Session) -> None:
-        self.services.studies.check_comment(*self._place(work, session), comment)
-
-    @staticmethod
-    def _place(work: Work, session: Session) -> tuple[str, str, str, str]:
-        return session.owner, work.study_id, work.annotator, work.turn_id
+        self.services.studies.check_comment(*_where(work, session), comment)
 
     def _submit(self, data: Click, work: Work, session: Session) -> dict[Any, Any]:
         """Submit the item if it is finished, and go on; a training item stays to be explained."""
         if not work.turn_id:
             return self.show(self.next(work, session), session)
         before = self.shown(work, session)
-        done = self.services.studies.submit(*self._place(work, session), seconds=self._seconds(data, work))
+        done = self.services.studies.submit(*_where(work, session), seconds=self._seconds(data, work))
         training = before.item is not None and before.item.details.role is ItemRole.TRAINING
         if done and training and before.draft:
             return self.show(replace(work, submitted=work.turn_id), session)
@@ -381,7 +377,7 @@ class Rating:
         """Save the comment with the rating that keeps it, if there is one yet; else it is saved with it later."""
         try:
             saved = self.services.studies.save_comment(
-                *self._place(work, session), comment or "", seconds=self._seconds(Click(), work), draft=True
+                *_where(work, session), comment or "", seconds=self._seconds(Click(), work), draft=True
             )
         except PdfQAError as error:
             return {self.parts.message: error_html(error)}

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import atexit
+import io
 import math
 import secrets
 import shutil
 import tempfile
 import threading
 import time
-from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable
+import zipfile
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 from pdfqa_core.llm.downloads import DownloadState
+from pdfqa_core.services.secret_words import HOUR, Rate
 from pdfqa_core.ui.components import gigabytes, time_left
 from pdfqa_core.whole_files import remove_left_over, safe_name, sha256, temporary_prefix
 
@@ -93,8 +96,7 @@ def remove() -> None:
 # Whose an upload to a demo is: a visitor's, who has a ticket from their page, and only so many bytes in an hour.
 
 HEADER = "x-pdfqa-ticket"
-MOST = 20_000  # tickets, and keys of the budget, that are remembered at once
-HOUR = 3600.0  # seconds
+MOST = 20_000  # tickets that are remembered at once
 VISITORS_SHARE, ADDRESS_SHARE = 4, 20  # times what a visitor may keep, in an hour
 
 
@@ -129,27 +131,16 @@ class Budget:
     """At most so many bytes in an hour for each visitor, and for each address. Safe to use from several threads."""
 
     def __init__(self, visitor_bytes: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self._most = (VISITORS_SHARE * visitor_bytes, ADDRESS_SHARE * visitor_bytes)
-        self._clock = clock
-        self._taken: dict[str, deque[tuple[float, int]]] = defaultdict(deque)
+        self._visitors = Rate(VISITORS_SHARE * visitor_bytes, HOUR, clock)
+        self._addresses = Rate(ADDRESS_SHARE * visitor_bytes, HOUR, clock)
         self._lock = threading.Lock()
 
     def take(self, owner: str, address: str, size: int) -> bool:
         """Count an upload of so many bytes; False, and nothing is counted, if it is too much for either."""
-        now = self._clock()
         with self._lock:
-            if len(self._taken) > MOST:
-                self._taken = defaultdict(deque, {k: v for k, v in self._taken.items() if v and v[-1][0] > now - HOUR})
-            keys = (f"visitor {owner}", f"address {address}")
-            for key, most in zip(keys, self._most, strict=True):
-                taken = self._taken[key]
-                while taken and taken[0][0] <= now - HOUR:
-                    taken.popleft()
-                if sum(bytes_ for _, bytes_ in taken) + size > most:
-                    return False
-            for key in keys:
-                self._taken[key].append((now, size))
-            return True
+            return self._addresses.left(address) >= size and (
+                self._visitors.take(owner, size) and self._addresses.take(address, size)
+            )
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -165,3 +156,12 @@ def write(name: str, data: bytes) -> str:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
     return str(path)
+
+
+def zipped(files: Mapping[str, bytes]) -> bytes:
+    """Return a ZIP of files by their names."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return packed.getvalue()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -74,16 +72,8 @@ def _made(services: Services, kind: str, state: EvaluateState, owner: str) -> by
         case "trec":
             rankings = services.evaluation.kept.rankings(owner, state.evaluation)
             systems = [system.name for system in evaluation.systems]
-            return _zipped(trec_files(rankings, systems, services.documents.filenames(owner)))
+            return downloads.zipped(trec_files(rankings, systems, services.documents.filenames(owner)))
     return write_frame(items_frame(evaluation), kind)
-
-
-def _zipped(files: dict[str, bytes]) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in files.items():
-            archive.writestr(name, data)
-    return packed.getvalue()
 
 
 # ----------------------------------------------------------------------------------------------------

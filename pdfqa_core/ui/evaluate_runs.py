@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import json
-import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -88,7 +86,7 @@ def _made(services: Services, kind: str, owner: str, run: Run, state: RunsState)
 
     def answers() -> bytes:
         cases = services.evaluation.cases(owner, run.plan)
-        return _zipped(answer_files(run, cases, services.evaluation.runs.predictions(owner, run.id)))
+        return downloads.zipped(answer_files(run, cases, services.evaluation.runs.predictions(owner, run.id)))
 
     def everything() -> bytes:
         predictions = services.evaluation.predicted(owner, state.runs)
@@ -108,14 +106,6 @@ def _made(services: Services, kind: str, owner: str, run: Run, state: RunsState)
         "zip": lambda: services.evaluation.exported(owner, run.id),
     }
     return makers[kind]()
-
-
-def _zipped(files: dict[str, bytes]) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in files.items():
-            archive.writestr(name, data)
-    return packed.getvalue()
 
 
 # ----------------------------------------------------------------------------------------------------

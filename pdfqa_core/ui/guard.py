@@ -133,7 +133,7 @@ def _places(page: gr.Blocks) -> Mapping[int, gr.HTML]:
     """
     places = {page._id: _place()}
     for tab in [block for block in page.blocks.values() if isinstance(block, gr.Tab)]:
-        columns = [block for block in _inside(tab) if "pq-columns" in (block.parent.elem_classes or ())]
+        columns = [block for block in blocks_in(tab) if "pq-columns" in (block.parent.elem_classes or ())]
         for column in columns or [tab]:
             with column:
                 places[column._id] = _place()
@@ -145,10 +145,11 @@ def _place() -> gr.HTML:
     return live_html(classes="pq-problem")
 
 
-def _inside(block: Any) -> Iterator[Any]:
+def blocks_in(block: Any) -> Iterator[Any]:
+    """Yield the blocks inside of a block, at any depth."""
     for child in getattr(block, "children", ()):
         yield child
-        yield from _inside(child)
+        yield from blocks_in(child)
 
 
 def _nearest(block: Block | None, places: Mapping[int, gr.HTML]) -> gr.HTML | None:

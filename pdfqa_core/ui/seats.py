@@ -22,7 +22,7 @@ from pdfqa_core.services.accounts import NOBODY, STUDY_OVER, Account, AccountRol
 from pdfqa_core.study_types import Role
 from pdfqa_core.ui.accounts import current_place
 from pdfqa_core.ui.components import error_html, live_html, render
-from pdfqa_core.ui.guard import BY_ITSELF
+from pdfqa_core.ui.guard import BY_ITSELF, blocks_in
 from pdfqa_core.ui.session import Session
 
 NOT_YOURS = ("You were invited to rate. This part of the program belongs to the owner of the study.", "")
@@ -146,7 +146,7 @@ def keep_to_rating(page: gr.Blocks, session: gr.State, tab: gr.Tab, allowed: Col
 
     Called at the end of the page, inside its `with`, before `guard`, which tells what is refused.
     """
-    inside = {tab._id, *(block._id for block in _within(tab))}
+    inside = {tab._id, *(block._id for block in blocks_in(tab))}
     origins = {one._id: one for one in page.fns.values()}
     for one in page.fns.values():
         if one.fn is None or one.fn in allowed:
@@ -159,12 +159,6 @@ def keep_to_rating(page: gr.Blocks, session: gr.State, tab: gr.Tab, allowed: Col
         by_hand = one.trigger_after is None and not {event for _, event in one.targets} & BY_ITSELF
         one.inputs = [*one.inputs, session]
         one.fn = _refusing(one.fn, len(one.outputs), by_hand)
-
-
-def _within(block: Any) -> Iterator[Any]:
-    for child in getattr(block, "children", ()):
-        yield child
-        yield from _within(child)
 
 
 def _refusing(handler: Callable[..., Any], count: int, by_hand: bool) -> Callable[..., Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pdfqa_core.cli import terminal
 from pdfqa_core.cli.evaluate.shown import add_outputs, add_profile, add_trained_on, finish
-from pdfqa_core.cli.options import add_common, add_settings, settings_of, workspace_of, write_file
+from pdfqa_core.cli.options import add_common, add_settings, listed, settings_of, workspace_of, write_file
 from pdfqa_core.errors import UsageError
 from pdfqa_core.exports.evaluation_files import trec_files
 from pdfqa_core.metrics.ranking import RankingMeasure
@@ -63,7 +63,7 @@ def run_retrieval(arguments: argparse.Namespace) -> int:
     if (arguments.depth or 0) < 0 or not measures:
         raise UsageError("--depth is below 0, or --measures is empty.", "Leave them out for the defaults.")
     settings = profile_named(arguments.profile).set_in(settings_of(arguments))
-    systems = grid(settings, _listed(arguments.chunkers), _listed(arguments.retrievers))
+    systems = grid(settings, listed(arguments.chunkers), listed(arguments.retrievers))
     if arguments.systems:
         systems |= read_systems(arguments.systems, settings)
     if arguments.baseline and arguments.baseline not in systems and not arguments.load:
@@ -94,7 +94,3 @@ def run_retrieval(arguments: argparse.Namespace) -> int:
             for name, data in trec_files(rankings, [one.name for one in found.systems], names).items():
                 write_file(arguments.trec / name, data)
     return finish(arguments, found)
-
-
-def _listed(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]

@@ -18,7 +18,7 @@ from pdfqa_core.cli.evaluate.shown import (
     groups_of,
     scoring_options,
 )
-from pdfqa_core.cli.options import add_common, add_settings, settings_of, workspace_of, write_file
+from pdfqa_core.cli.options import add_common, add_settings, listed, settings_of, workspace_of, write_file
 from pdfqa_core.cli.terminal import stopping
 from pdfqa_core.errors import StoppedError, UsageError
 from pdfqa_core.evaluation_types import Evaluation, Prediction, Run
@@ -231,7 +231,7 @@ def _done(arguments: argparse.Namespace, services: Services, begun: Run) -> _Fou
 
 def _systems(arguments: argparse.Namespace, settings: Settings) -> dict[str, Settings]:
     """Return the systems of the call by name. Raises UsageError."""
-    choices = {name: _listed(getattr(arguments, name)) for name in DIMENSIONS}
+    choices = {name: listed(getattr(arguments, name)) for name in DIMENSIONS}
     others = dict(system_of(text, settings) for text in arguments.system)
     if arguments.systems:
         others |= read_systems(arguments.systems, settings)
@@ -243,8 +243,8 @@ def _request(arguments: argparse.Namespace, services: Services, systems: dict[st
         arguments.protocol,
         arguments.data,
         systems,
-        tuple(_listed(arguments.evidence)),
-        tuple(_listed(arguments.history)),
+        tuple(listed(arguments.evidence)),
+        tuple(listed(arguments.history)),
         arguments.limit,
         getattr(arguments, "llm.seed") or 0,
         arguments.profile,
@@ -273,7 +273,3 @@ def _said(found: _Found, groups: Mapping[str, tuple[ItemGroup, ...]]) -> list[st
         said.append("\n".join(["Failed (again with --retry-failures):", *lines, *more]))
     said.append(f"run {found.run.id}: {found.run.name}")
     return said
-
-
-def _listed(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]

@@ -289,11 +289,14 @@ def header_row(
 def _span(
     cell: CellText, row: PrintedRow, cells: Sequence[CellText], columns: Columns, strokes: Sequence[Stroke]
 ) -> tuple[int, int]:
-    """Return the first and last column that a name stands above, by the rule below it or by its own width."""
+    """Return the first and last column that a name stands above, by the rule below it or by its own width.
+
+    A rule that begins below the labels of the rows parts the whole table from its header.
+    """
     em = row.line.size
     x0, x1 = cell.x0, cell.x1
     for stroke in strokes:
-        if not row.line.baseline < stroke.place < row.line.baseline + em:
+        if not row.line.baseline < stroke.place < row.line.baseline + em or stroke.start < columns.separators[0] - em:
             continue
         alone = not any(c is not cell and c.x1 > stroke.start and c.x0 < stroke.end for c in cells)
         if alone and stroke.start < x0 + 2 and stroke.end > x1 - 2:

@@ -74,8 +74,10 @@ DEFAULT = TableThresholds()
 # Printed lines as rows of cells: which words make one cell, and whether it holds a value. One line at a time.
 
 _CURRENCY = re.compile(r"^(?:[$€£¥₹]|US\$|[A-Z]{2}\$)$")
-_VALUE = re.compile(
+_NUMBER = r"[+\-–−]?\d[\d.,'’]*\s*%?"
+_VALUE = re.compile(  # with what it is of, as in 7.9 ± 0.8, 45 (12 %), 1.7 [1.2, 2.4]
     r"^[(+\-–—−~<>≤≥±]*\s*(?:[$€£¥₹]|US\$|USD|EUR)?\s*[(+\-–−]?\d[\d.,'’\s]*\)?\s*"
+    rf"(?:±\s*{_NUMBER}\s*)?(?:\({_NUMBER}\)|[(\[]{_NUMBER}[,;–-]\s*{_NUMBER}[)\]])?\s*"
     r"(?:%|‰|pts?|bps|x|[$€£])?\)?\s*%?\s*(?:\(\w\)|\*+|[†‡]|[¹²³⁰-ⁿʰ-ʸᵃ-ᶻ,]+)?$"
 )
 _EMPTY = re.compile(r"^(?:[$€£¥]\s*)?(?:[—–−-]+|N/?A|n/?a|NM|nm)\s*%?$")

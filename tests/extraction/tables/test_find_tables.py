@@ -122,6 +122,33 @@ def test_a_statement_without_grid(draw):
     ]
 
 
+def test_a_table_of_a_paper_has_its_means_and_each_name_above_its_own_column(draw):
+    """Three rules over the whole width, values with what they vary by, a name of two lines above the last column."""
+
+    def page(c):
+        for top in (100, 130, 180):
+            c.line(70, 842 - top, 460, 842 - top)
+        c.setFont("Helvetica-Bold", 9)
+        for x, name in ((74, ["Regime"]), (190, ["2019"]), (280, ["2020"]), (370, ["Species per", "meadow"])):
+            at(c, x, 112, name)
+        c.setFont("Helvetica", 9)
+        rows = [
+            ["Early cut", "7.9 ± 0.8", "45 (12 %)", "4.1 [3.2, 5.0]"],
+            ["Late cut", "10.1 ± 1.0", "63 (17 %)", "5.2 [4.4, 6.1]"],
+        ]
+        for y, cells in zip((145, 160), rows, strict=True):
+            for x, cell in zip((74, 190, 280, 370), cells, strict=True):
+                at(c, x, y, [cell])
+
+    [table] = markdown_tables(read(draw(page))[0])
+    assert rows_of(table) == [
+        ["Regime", "2019", "2020", "Species per meadow"],
+        ["---"] * 4,
+        ["Early cut", "7.9 ± 0.8", "45 (12 %)", "4.1 [3.2, 5.0]"],
+        ["Late cut", "10.1 ± 1.0", "63 (17 %)", "5.2 [4.4, 6.1]"],
+    ]
+
+
 def test_a_column_of_text_is_no_column_of_a_table(draw):
     def page(c):
         at(c, 40, 100, wrapped(LOREM * 2, 44), 14)

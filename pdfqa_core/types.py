@@ -133,11 +133,23 @@ class Page:
             first, last = max(start, line.start), min(end, line.end)
             if first >= last:
                 continue
-            width = (line.box.x1 - line.box.x0) / max(1, line.end - line.start)
-            x0 = line.box.x0 + (first - line.start) * width
-            x1 = line.box.x1 - (line.end - last) * width
+            x0, x1 = line.box.x0, line.box.x1
+            if (first, last) != (line.start, line.end):
+                before, inside, behind = (
+                    sum(map(_advance, self.text[a:b]))
+                    for a, b in ((line.start, first), (first, last), (last, line.end))
+                )
+                em = (x1 - x0) / (before + inside + behind)
+                x0, x1 = x0 + before * em, x1 - behind * em
             found.append(Box(x0, line.box.top, x1, line.box.bottom))
         return tuple(dict.fromkeys(found))  # the name above several columns of a table is one line in each
+
+
+def _advance(character: str) -> float:
+    """Return about how wide a letter is set beside an a, as in most faces whose letters differ in width."""
+    if character in " ijlt.,:;'|!()[]fI":
+        return 0.55
+    return 1.5 if character in "mwMW@%—" else 1.2 if character.isupper() else 1.0
 
 
 @dataclass(frozen=True, slots=True, order=True)

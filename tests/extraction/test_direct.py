@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from reportlab.pdfbase.pdfmetrics import stringWidth
 
 from pdfqa_core.errors import DocumentError
 from pdfqa_core.extraction.direct import DirectReader
@@ -45,6 +46,17 @@ def test_boxes_lie_on_the_printed_words(draw):
     assert box.top < 200 - 7 < 200 < box.bottom < 205
     narrowed = page.boxes(8, 12)[0]
     assert 135 < narrowed.x0 < box.x1 == pytest.approx(narrowed.x1)
+
+
+def test_a_mark_lies_on_its_word_though_letters_differ_in_width(draw):
+    line = "or in lightning, and WOMEN swim: after lightning, wait half an hour"
+    page = read(draw(lambda c: at(c, 100, 200, [line])))[0]
+    start = line.rindex("lightning")
+    (box,) = page.boxes(start, start + len("lightning"))
+    size = 11  # as `draw` sets
+    left = 100 + stringWidth(line[:start], "Helvetica", size)
+    assert box.x0 == pytest.approx(left, abs=3)
+    assert box.x1 == pytest.approx(left + stringWidth("lightning", "Helvetica", size), abs=3)
 
 
 def test_indented_paragraphs_without_gaps_are_parted(draw):

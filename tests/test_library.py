@@ -61,7 +61,7 @@ def test_an_answer_shows_its_evidence(workspace):
     assert picture.width == 400
     assert picture.convert("RGB").tobytes() != workspace.page(sample_pdf().name, 4, width=400).convert("RGB").tobytes()
     assert "data:image/jpeg;base64," in reply._repr_html_()
-    with pytest.raises(UsageError, match="has no page 99"):
+    with pytest.raises(UsageError, match=r"Page 99 was not read.*has 8 pages"):
         workspace.page(sample_pdf().name, 99)
     with pytest.raises(UsageError, match="Only citations"):
         workspace.page(sample_pdf().name, 4, ["every 15 minutes"])

@@ -122,8 +122,8 @@ class Documents:
         if not found:
             known = self.get(owner, document_id)
             raise UsageError(
-                f"{known.filename} has no page {number} that was read with {extractor!r}.",
-                f"It has {known.page_count}. Choose one of them, or read the document again.",
+                f"Page {number} was not read with {extractor!r}.",
+                f"{known.filename} has {known.page_count} pages: choose one of them, or read it again.",
             )
         return found[0]
 

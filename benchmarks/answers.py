@@ -388,7 +388,7 @@ def cell(measure: str, values: Sequence[float | None]) -> str:
     if measure in ("first token s", "seconds"):
         return f"{known[len(known) // 2]:.2f} (most {known[-1]:.1f})"
     found = summarise(values)
-    return f"{found.mean:.3f} [{found.low:.3f}, {found.high:.3f}]"
+    return f"{found.mean:.3f}" + (f" [{found.low:.3f}, {found.high:.3f}]" if found.low is not None else "")
 
 
 def main() -> None:

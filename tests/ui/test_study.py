@@ -88,6 +88,7 @@ def test_no_choice_is_lost_on_a_broken_connection_or_overwritten_by_another_wind
     with app_with_pilot(tmp_path, QUESTIONS, *PASSAGES) as app, annotate_tab(browser, app.url, left=True) as page:
         lost = page.locator("#pq-lost")
         sign_in(page, "Ben")
+        expect(page.locator(".annotate-bar")).to_be_visible()  # the item is there, and with it its keys
         page.route(SENT, lose_choices)
         page.keyboard.press("y")
         expect(lost).to_contain_text("Your last choice is not saved yet")

@@ -228,7 +228,7 @@ class Workspace:
         return pd.DataFrame(rows, columns=["evaluation_id", "made_at", "protocol", "dataset", "systems"])
 
     def evaluation(self, evaluation_id: str, *, baseline: str = "") -> Measured:
-        """Return a stored evaluation. Raises UsageError if there is none of this id."""
+        """Return a stored evaluation. Raises UsageError if no evaluation has this id."""
         found = self.services.evaluation.kept.get(LOCAL_OWNER, evaluation_id)
         return Measured(found, compare(found, baseline=baseline))
 
@@ -323,7 +323,7 @@ def agreement_of_file(
     )
     told = [f"{count} {value or 'empty'}" for value, count in left_out.most_common(8)]
     notes = [f"Left out: {left_out.total()} cells without a value that counts ({', '.join(told)})."] if left_out else []
-    notes += [f"{note} Mend the file, or add --ignore-case." for note in look_alikes(judgements)]
+    notes += [f"{note} Mend the file, or have letter case ignored (--ignore-case)." for note in look_alikes(judgements)]
     notes += near_labels(judgements)
     many = found if len(names) > 2 else ()
     return FileAgreement([pair for one in found for pair in one.pairs], many, left_out.total(), notes)

@@ -1,4 +1,4 @@
-"""Two processes on one PostgreSQL database: what one is told the other knows, and it goes on when one is killed."""
+"""Two processes on one PostgreSQL database: both know what either learns; one goes on when the other is killed."""
 
 from __future__ import annotations
 

@@ -216,8 +216,8 @@ def _edge(stroke: Stroke, *, level: bool) -> dict[str, Any]:
 def _sides(level: Sequence[Stroke], upright: Sequence[Stroke]) -> list[Stroke]:
     """Return the sides of grids that are open at the left and right: where three or more rules begin or end.
 
-    A side runs along the rows that an upright stroke parts, and along one between two that are parted alike (a label
-    over all columns): what lies between two tables of one width is in neither.
+    A side runs along the rows that an upright stroke parts. Where none is drawn it also runs along a low row between
+    two that are parted alike (a label over all columns): what lies between two tables of one width is in neither.
     """
     groups: dict[tuple[int, int], list[Stroke]] = {}
     for stroke in level:
@@ -228,14 +228,25 @@ def _sides(level: Sequence[Stroke], upright: Sequence[Stroke]) -> list[Stroke]:
             continue
         start, end = min(s.start for s in strokes), max(s.end for s in strokes)
         rows = list(pairwise(sorted(s.place for s in strokes)))
-        parted = [
-            {round(v.place) for v in upright if start < v.place < end and min(v.end, low) - max(v.start, top) > 1}
-            for top, low in rows
-        ]
+        parted = [{round(v.place) for v in upright if start < v.place < end and _beside(v, row)} for row in rows]
+        drawn = any(
+            abs(v.place - side) < 2 for v in upright for side in (start, end) if any(_beside(v, r) for r in rows)
+        )
         for place, (top, low) in enumerate(rows):
-            if parted[place] or (0 < place < len(rows) - 1 and parted[place - 1] == parted[place + 1] != set()):
+            label = (
+                not drawn
+                and 0 < place < len(rows) - 1
+                and parted[place - 1] == parted[place + 1] != set()
+                and low - top <= 2 * max(b - a for a, b in (rows[place - 1], rows[place + 1]))
+            )
+            if parted[place] or label:
                 found += [Stroke(start, top, low), Stroke(end, top, low)]
     return found
+
+
+def _beside(upright: Stroke, row: tuple[float, float]) -> bool:
+    """Return whether an upright stroke runs along a row, from its top to its bottom."""
+    return min(upright.end, row[1]) - max(upright.start, row[0]) > 1
 
 
 def _grid(

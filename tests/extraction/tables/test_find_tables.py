@@ -75,11 +75,12 @@ def test_a_grid_becomes_markdown_and_its_text_is_not_repeated(draw):
     assert found.text.count("1,000") == 1
 
 
-def test_two_grids_of_one_width_with_text_between_are_two_tables(draw):
+@pytest.mark.parametrize("widths", [[30, 190, 100, 80], [160, 80, 80, 80]])
+def test_two_grids_of_one_width_with_text_between_are_two_tables(draw, widths):
     def page(c):
         first = [["Row", "What", "Basic", "Plus"], ["A1", "Home", "40", "65"], ["A2", "Garden", "1", "2"]]
         second = [["Kind", "Basic", "Plus", "Top"], ["Water", "500", "400", "300"], ["Locks", "5", "4", "3"]]
-        grid(c, first, 70, 120, widths=[30, 190, 100, 80])
+        grid(c, first, 70, 120, widths=widths)
         at(c, 70, 200, ["A note below the first table says what counts as a garden.", "Table 2: Excess for each claim"])
         grid(c, second, 70, 230, widths=[160, 80, 80, 80])
 

@@ -250,6 +250,11 @@ def _pages(pages: tuple[int, ...]) -> str:
 
 def quote_words(quote: str, *, whole: bool = False) -> str:
     """Return a quote in one line; of rows of a table the cells, parted by bars, of `whole` rows the empty ones too."""
+    return " ".join(quote_lines(quote, whole=whole))
+
+
+def quote_lines(quote: str, *, whole: bool = False) -> list[str]:
+    """Return what `quote_words` does line by line: a heading, a paragraph, an item of a list or a row each."""
     lines = []
     for line in quote.splitlines():
         row = _ROW.fullmatch(line.strip())
@@ -258,7 +263,7 @@ def quote_words(quote: str, *, whole: bool = False) -> str:
         elif (cells := [cell.strip() for cell in _BORDER.split(row[1])]) and not all(map(_EMPTY.fullmatch, cells)):
             kept = [cell for cell in cells if whole or not _EMPTY.fullmatch(cell)]
             lines.append(" | ".join(kept).replace("\\|", "|"))
-    return " ".join(" ".join(lines).split())
+    return [" ".join(line.split()) for line in lines if line.strip()]
 
 
 def thumb_words(turn: Turn) -> str:

@@ -12,9 +12,11 @@ from typing import ClassVar
 
 from pdfqa_core.exports.conversations import (
     REMOVED,
+    Footnote,
     footnote,
     lines_notes,
     marked_sentences,
+    quote_lines,
     support_counts,
     turn_markdown,
     turn_text,
@@ -25,6 +27,7 @@ from pdfqa_core.reading.outcomes import (
     MAY_STAND,
     OR_HERE,
     lead_of,
+    lines_of,
     notes_below,
     nothing_words,
     own_words,
@@ -234,8 +237,8 @@ def _facts(answer: Answer) -> tuple[str, ...]:
 def turn_view(turn: Turn, names: Names) -> TurnView:
     """Return what the transcript shows of a stored turn."""
     answer = turn.answer
-    leads = zip((MAY_STAND, OR_HERE), lines_notes(answer, names), strict=False)
-    lines = tuple((lead, note.number, note.quoted, note.place) for lead, note in leads)
+    leads = zip((MAY_STAND, OR_HERE), lines_of(answer), lines_notes(answer, names), strict=False)
+    lines = tuple((lead, note.number, _quoted(found, note), note.place) for lead, found, note in leads)
     told = nothing_words(answer)[1:] if answer.refused else ()
     parts = answer_parts(answer, names)
     if not parts and not lines:
@@ -252,6 +255,11 @@ def turn_view(turn: Turn, names: Names) -> TurnView:
         turn_text(turn, names),
         turn_markdown(turn, names),
     )
+
+
+def _quoted(found: Citation, note: Footnote) -> str:
+    """Return lines in quotation marks, headings and rows of tables on lines of their own."""
+    return note.quoted if note.columns else "“{}”".format("\n".join(quote_lines(found.quote)))
 
 
 def _nearest(turn: Turn, names: Names) -> tuple[tuple[int, str, tuple[PassagePart, ...]], ...]:

@@ -78,7 +78,7 @@ def test_quotes_and_answers_whose_sentences_nobody_checked_carry_no_mark():
         assert "the passages say" not in html(unmarked)
 
 
-LINES = Citation(2, "q", Span("d", 3, 0, 40), "It is new.\nThe pump holds 68 kg of <ammonia>.", False)
+LINES = Citation(2, "q", Span("d", 3, 0, 40), "2 Pumps\n\nThe  pump holds 68 kg of <ammonia>.", False)
 PERHAPS = replace(ANSWER, perhaps=True, nearest=LINES)
 
 
@@ -87,7 +87,7 @@ def test_an_answer_that_is_not_sure_has_the_lines_first_then_the_model_s_words_a
     places = [
         shown.index(words)
         for words in (
-            "It may stand here:", "“It is new. The pump holds 68 kg of &lt;ammonia&gt;.”", "report.pdf, p. 3",
+            "It may stand here:", "“2 Pumps\nThe pump holds 68 kg of &lt;ammonia&gt;.”", "report.pdf, p. 3",
             "In the model&#39;s words:", "Nobody knows why.", "Not sure that this answers the question",
         )
     ]  # fmt: skip
@@ -116,7 +116,7 @@ def test_who_rates_an_answer_reads_its_lines_and_words_and_nothing_of_how_sure_i
     before, item = shown.split("</details>")
     assert "<p>I found nothing in these pages that answers this.</p>" in before
     for part in (before, item):
-        assert part.index("“It is new. The pump holds 68 kg of &lt;ammonia&gt;.”") < part.index("Nobody knows why.")
+        assert part.index("The pump holds 68 kg of &lt;ammonia&gt;.”") < part.index("Nobody knows why.")
     for absent in ("It may stand here", "In the model", "Not sure", "perhaps", "badge"):
         assert absent not in shown
 

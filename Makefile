@@ -8,31 +8,36 @@ BIN := .venv/bin
 
 # One process a core, at most four; the tests of a file stay together, in the order that tests/conftest.py gives them.
 SIDE_BY_SIDE := -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
-# Tests of a cluster start one that has processes of its own, so that they run alone. Those of the page hold a browser,
-# which must not wait for all others before it is closed.
+# Tests of a cluster start one that has processes of its own, which wait a lot: meanwhile only types are checked. Those
+# of the page hold a browser, which must not wait for all others before it is closed.
 CLUSTER := tests/cluster
 PAGE := tests/ui
 
-.PHONY: run test test-all lint setup setup-dev lock clean
+.PHONY: run test test-all style types cluster setup setup-dev lock clean
 
 run: setup
 	$(BIN)/python app.py
 
-test: setup-dev lint
-	$(BIN)/python -m pytest -m "not slow" $(CLUSTER)
+test: style
+	$(MAKE) -j 2 types cluster
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not slow" --ignore=$(CLUSTER) --ignore=$(PAGE)
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not slow" $(PAGE)
 
 # With the tests that are marked as slow.
-test-all: setup-dev lint
-	$(BIN)/python -m pytest $(CLUSTER)
+test-all: style
+	$(MAKE) -j 2 types cluster
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE) --ignore=$(CLUSTER) --ignore=$(PAGE)
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE) $(PAGE)
 
-lint: setup-dev
+style: setup-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: setup-dev
 	$(BIN)/mypy
+
+cluster: setup-dev
+	$(BIN)/python -m pytest $(CLUSTER)
 
 setup:
 	@scripts/setup.sh app

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import shutil
 import signal
 import threading
@@ -10,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import argon2
 import hypothesis
 import pytest
 
@@ -18,6 +20,7 @@ from pdfqa_core.extraction.process.limits import OWNERS
 from pdfqa_core.extraction.process.outside import hold_to
 from pdfqa_core.interfaces import GREEDY, Message, Sampling, StopSignal, Stream, Usage
 from pdfqa_core.llm.hardware import Offload
+from pdfqa_core.services import secret_words
 from pdfqa_core.settings import LLMSettings, models_path
 from pdfqa_core.storage.database import Database
 from pdfqa_core.streaming import is_set
@@ -25,9 +28,11 @@ from pdfqa_core.types import Block, Box, Line, Page, Progress
 from tests.postgres import Postgres, serving
 
 SQLITE, POSTGRESQL = "sqlite", "postgresql"
-LONGEST = frozenset({  # files of tests that take over a minute each
-    "test_axe", "test_default", "test_every_endpoint", "test_onnx_graph", "test_serving_safely",
-    "test_two_processes", "test_whole_job",
+LONGEST = frozenset({  # files of tests that take over half a minute each
+    "test_axe", "test_blinding", "test_default", "test_every_endpoint", "test_guard", "test_model", "test_models",
+    "test_offline", "test_onnx_graph", "test_places", "test_proxies", "test_repository", "test_rounds",
+    "test_serving_safely", "test_states", "test_study", "test_train", "test_two_processes", "test_visual",
+    "test_whole_job",
 })  # fmt: skip
 SHARED_DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 
@@ -44,8 +49,13 @@ hypothesis.settings.load_profile("short")
 
 
 def pytest_configure() -> None:
-    """Let Ctrl-C interrupt the tests also where a shell runs them in the background, which ignores it."""
+    """Let Ctrl-C interrupt the tests also where a shell runs them in the background, which ignores it.
+
+    Of processes side by side there is one for each core, so that torch has one thread in each.
+    """
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -123,6 +133,15 @@ def users_models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         environment.setenv("PDFQA_MODELS", str(tmp_path_factory.mktemp("models")))
         environment.setenv("PDFQA_ENCODERS", str(folder / "encoders"))  # graphs are made once per computer
         yield folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_hashes() -> Iterator[None]:
+    """Have passwords hashed in little time; a program of its own takes the time that guessing has to take."""
+    quick = argon2.PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(secret_words, "_hasher", lambda: quick)
+        yield
 
 
 class FakeLLM:

@@ -69,6 +69,10 @@ class AccountBlocks(GuardedBlocks):
         self._pages = OwnPages()
         self.tickets = Tickets()
 
+    def queue(self, *_arguments: Any, **_others: Any) -> Any:
+        """Make the queue, once: Gradio asks for it before there is anything in the page, when that is quick."""
+        return super().queue(default_concurrency_limit=8, max_size=64)
+
     def ticket(self, services: Services, owner: str) -> str:
         """Return what a visitor's page sends with uploads; empty where that is asked of nobody."""
         return self.tickets.of(owner) if services.settings.server.demo else ""
@@ -293,10 +297,10 @@ def launch(page: AccountBlocks, services: Services, *, password: str = "", port:
     sign_in = SignIn(password, services.people.tries) if password else None
     page.access.asks, page.access.accounts = bool(password), people is not None
     more = {"lifespan": serve_tools(page)} if server.mcp else {}
-    app, address, _share = page.queue(default_concurrency_limit=8, max_size=64).launch(
+    app, address, _share = page.launch(
         server_name=server.host,
         server_port=port,
-        auth=sign_in.check if sign_in else None,
+        auth=sign_in.check if sign_in else None,  # type: ignore[arg-type]  # Gradio waits for its answer
         auth_dependency=_account_name if people is not None else None,
         auth_message=ASKS,
         share=False,

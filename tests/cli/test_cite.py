@@ -16,17 +16,15 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def paper(tmp_path):
-    from reportlab.lib.pdfencrypt import StandardEncryption
     from reportlab.pdfgen.canvas import Canvas
 
-    def write(name="paper.pdf", author="Ann Smith", password=""):
-        encrypted = {"encrypt": StandardEncryption(password, strength=128)} if password else {}
-        canvas = Canvas(str(tmp_path / name), **encrypted)
+    def write(author="Ann Smith"):
+        canvas = Canvas(str(tmp_path / "paper.pdf"))
         canvas.setTitle("Granite in the North")
         canvas.setAuthor(author)
         canvas.drawString(70, 700, "arXiv:2301.01234v2 [cs.CL] 3 Jan 2023")
         canvas.save()
-        return tmp_path / name
+        return tmp_path / "paper.pdf"
 
     return write
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.extraction.hostile import locked
 from tests.serving_fakes import PDF
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -17,17 +18,6 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture
 def letter(make_pdf):
     return make_pdf(["<b>Granite</b>", "The quarry sells granite."], ["Blasting on Tuesdays."], name="letter.pdf")
-
-
-@pytest.fixture
-def locked(tmp_path):
-    from reportlab.lib.pdfencrypt import StandardEncryption
-    from reportlab.pdfgen.canvas import Canvas
-
-    canvas = Canvas(str(tmp_path / "locked.pdf"), encrypt=StandardEncryption("secret", strength=128))
-    canvas.drawString(70, 700, "Behind the lock.")
-    canvas.save()
-    return tmp_path / "locked.pdf"
 
 
 def test_the_sample_as_markdown_has_its_headings_and_tables(empty, run):
@@ -58,16 +48,17 @@ def test_pages_that_are_not_there(empty, run, letter, pages, words):
     assert (failed.status, words in failed.data["error"]["what"]) == (2, True)
 
 
-def test_a_locked_file_asks_for_its_password(empty, run, locked, tmp_path):
-    failed = run("extract", locked, "--json")
+def test_a_locked_file_asks_for_its_password(empty, run, tmp_path):
+    file = locked(tmp_path / "locked.pdf", "Behind the lock.", "secret")
+    failed = run("extract", file, "--json")
     assert failed.status == 1
     assert "protected by a password" in failed.data["error"]["what"]
     assert "--password-file" in failed.data["error"]["hint"]
     (tmp_path / "password").write_text("secret\n")
-    opened = run("extract", locked, "--password-file", tmp_path / "password")
+    opened = run("extract", file, "--password-file", tmp_path / "password")
     assert (opened.status, "Behind the lock." in opened.out) == (0, True)
     (tmp_path / "password").write_text("wrong\n")
-    wrong = run("extract", locked, "--password-file", tmp_path / "password")
+    wrong = run("extract", file, "--password-file", tmp_path / "password")
     assert (wrong.status, "does not open locked.pdf" in wrong.err) == (1, True)
 
 

@@ -1,14 +1,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pdfqa_core.llm import catalogue
 from tests.llm.gguf_files import header
-from tests.llm.hub import serving
+from tests.llm.hub import offering
 
 SMALL = "smollm2-360m"
 BODY = header() + bytes(600_000)
@@ -16,13 +15,7 @@ BODY = header() + bytes(600_000)
 
 @pytest.fixture
 def hub(monkeypatch):
-    """A hub with another file under a model's name; the catalogue's checksum is taken out."""
-    known = tuple(replace(one, sha256="", revision="main") for one in catalogue.read_catalogue())
-    monkeypatch.setattr(catalogue, "read_catalogue", lambda: known)
-    chosen = catalogue.entry(SMALL)
-    with serving() as server:
-        monkeypatch.setenv("HF_ENDPOINT", server.url)
-        server.files[f"{chosen.repo}/resolve/main/{chosen.file}"] = BODY
+    with offering(monkeypatch, SMALL, BODY) as server:
         yield server
 
 

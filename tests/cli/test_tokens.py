@@ -36,14 +36,3 @@ def test_tokens_are_made_listed_without_themselves_and_removed(empty, run):
 def test_a_token_needs_a_name(empty, run, name):
     assert "A token needs a name" in run("tokens", "add", name, "--json").data["error"]["what"]
     assert main(["tokens"]) == 2
-
-
-def test_in_a_demo_a_token_has_a_space_of_its_own(tmp_path):
-    demo = Settings().changed("server", demo=True)
-    with Services.open(tmp_path, demo, FakeModels()) as services:
-        owners = {
-            services.people.tokens.owner(services.people.tokens.of(services.people.tokens.add(name)))
-            for name in ("one", "two")
-        }
-    assert len(owners) == 2
-    assert all(owner.startswith("visitor-token-") for owner in owners)

@@ -61,3 +61,10 @@ def at(canvas: Any, x: float, top: float, lines: Sequence[str], leading: float =
     """Draw lines below each other, the first baseline `top` points below the page's upper edge."""
     for number, line in enumerate(lines):
         canvas.drawString(x, 842 - top - leading * number, line)
+
+
+def put(canvas: Any, x: float, top: float, text: str, size: float = 11) -> None:
+    """Draw a text of this size with its baseline `top` points below the page's upper edge."""
+    canvas.setFont("Helvetica", size)
+    canvas.drawString(x, 842 - top, text)
+    canvas.setFont("Helvetica", 11)

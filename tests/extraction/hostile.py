@@ -4,6 +4,18 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping
+from pathlib import Path
+
+
+def locked(path: Path, text: str, password: str) -> Path:
+    """Write a PDF with this text that opens with the password alone."""
+    from reportlab.lib.pdfencrypt import StandardEncryption
+    from reportlab.pdfgen.canvas import Canvas
+
+    canvas = Canvas(str(path), encrypt=StandardEncryption(password, strength=128))
+    canvas.drawString(70, 700, text)
+    canvas.save()
+    return path
 
 
 def pdf(*objects: str, root: int = 1) -> bytes:

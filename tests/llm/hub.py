@@ -9,8 +9,12 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from pdfqa_core.llm import catalogue
 
 COMMIT = "c" * 40
 
@@ -133,3 +137,15 @@ def serving() -> Iterator[Hub]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+@contextmanager
+def offering(monkeypatch: pytest.MonkeyPatch, name: str, body: bytes) -> Iterator[Hub]:
+    """Serve a hub that has other bytes under a model's name; the checksums of the catalogue are taken out."""
+    known = tuple(replace(one, sha256="", revision="main") for one in catalogue.read_catalogue())
+    monkeypatch.setattr(catalogue, "read_catalogue", lambda: known)
+    entry = catalogue.entry(name)
+    with serving() as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.url)
+        hub.files[f"{entry.repo}/resolve/main/{entry.file}"] = body
+        yield hub

@@ -5,10 +5,8 @@ import threading
 import pytest
 
 from pdfqa_core.errors import PdfQAError, StoppedError
-from pdfqa_core.interfaces import LLM, Message, Usage
+from pdfqa_core.interfaces import Message, Usage
 from pdfqa_core.models.language import CurrentLLM
-from pdfqa_core.streaming import complete
-from pdfqa_core.types import Progress
 from tests.conftest import FakeLLM
 
 ASK = [Message("user", "one two")]
@@ -18,33 +16,6 @@ ASK = [Message("user", "one two")]
 def current(fake_llm: FakeLLM):
     fake_llm.enqueue(["red green blue"])
     return CurrentLLM(fake_llm)
-
-
-def test_calls_reach_the_engine_in_use(current, fake_llm):
-    llm: LLM = current
-    assert list(complete(llm, ASK, max_tokens=2)) == ["red ", "green "]
-    assert llm.count_tokens(ASK) == 6
-    assert (llm.name, llm.context_size) == ("fake", 2048)
-    assert fake_llm.history == [ASK]
-    assert current.calls == 0
-
-
-def test_an_abandoned_stream_no_longer_counts(current):
-    stream = current.stream(ASK, max_tokens=9)
-    next(stream)
-    assert current.calls == 1
-    stream.close()
-    assert current.calls == 0
-
-
-def test_new_calls_wait_and_say_why_until_the_engine_is_replaced(current):
-    other = FakeLLM()
-    other.enqueue(["yes"])
-    with current.alone("loading big"):
-        stream = current.stream(ASK, max_tokens=9)
-        assert next(stream) == Progress("loading big")
-        current.engine = other
-    assert [piece for piece in stream if isinstance(piece, str)] == ["yes "]
 
 
 def test_waiting_for_an_engine_can_be_stopped(current):

@@ -1,6 +1,5 @@
 """Weighted kappa against sklearn, Krippendorff's alpha against published examples, and both over judgements."""
 
-import csv
 from itertools import combinations
 
 import pytest
@@ -167,17 +166,3 @@ def test_who_can_be_compared():
         agreement_of_many([*rows, rows[0]])
     with pytest.raises(UsageError, match="not on the scale"):
         agreement_of_many(rows, scales={"quality": ("1", "2")})
-
-
-def test_three_people_judge_answers(shared_data):
-    with (shared_data / "human_labels" / "nq301_human.tsv").open(encoding="utf-8") as file:
-        rows = [
-            Judgement(str(number), name, "acceptable", row[name].strip())
-            for number, row in enumerate(csv.DictReader(file, delimiter="\t"))
-            for name in ("annotator1", "annotator2", "annotator3")
-            if (row[name] or "").strip() in ("Yes", "No")
-        ]
-    (found,) = agreement_of_many(rows, resamples=200)
-    assert len(found.pairs) == 3
-    assert found.alpha.n > 1000
-    assert 0 < found.alpha.low < found.alpha.alpha < found.alpha.high < 1

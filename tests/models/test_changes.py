@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import threading
 import time
-from dataclasses import replace
 from itertools import count
 
 import pytest
@@ -18,7 +17,7 @@ from pdfqa_core.settings import Settings, read_settings
 from pdfqa_core.types import Answer, Progress, Stored
 from tests.conftest import FakeLLM
 from tests.llm.gguf_files import header, write
-from tests.llm.hub import serving
+from tests.llm.hub import offering
 from tests.serving_fakes import PDF, FakeEngine, WordEncoder
 
 BM25 = Settings().changed("retrieval", retriever="bm25").changed("reading", confidence_threshold=0)
@@ -197,12 +196,7 @@ def test_a_model_in_use_is_not_removed(opened, tmp_path):
 
 
 def test_a_model_is_fetched_in_the_background_and_removed(opened, monkeypatch):
-    known = tuple(replace(one, sha256="", revision="main") for one in catalogue.read_catalogue())
-    monkeypatch.setattr(catalogue, "read_catalogue", lambda: known)
-    entry = catalogue.entry(SMALL)
-    with serving() as hub:
-        monkeypatch.setenv("HF_ENDPOINT", hub.url)
-        hub.files[f"{entry.repo}/resolve/main/{entry.file}"] = header() + bytes(500_000)
+    with offering(monkeypatch, SMALL, header() + bytes(500_000)) as hub:
         hub.slow = 0.2
         services = opened()
         services.models.changes().download(SMALL)

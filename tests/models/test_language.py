@@ -1,19 +1,17 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
 
 import pytest
 
 from pdfqa_core.errors import ModelError, PdfQAError, StoppedError
 from pdfqa_core.interfaces import Message
-from pdfqa_core.llm import catalogue
 from pdfqa_core.models import Encoders, LanguageModel, ModelFiles, Models, ModelStatus
 from pdfqa_core.registry import Registry
 from pdfqa_core.settings import Settings
 from pdfqa_core.streaming import complete
 from tests.llm.gguf_files import header, write
-from tests.llm.hub import serving
+from tests.llm.hub import offering
 from tests.serving_fakes import FakeEngine
 
 
@@ -241,13 +239,7 @@ NAME = "qwen2.5-0.5b"
 
 @pytest.fixture
 def hub(monkeypatch):
-    """A hub that has a file of this name; the catalogue's checksum is of another one, so it is taken out."""
-    known = tuple(replace(one, sha256="", revision="main") for one in catalogue.read_catalogue())
-    monkeypatch.setattr(catalogue, "read_catalogue", lambda: known)
-    chosen = catalogue.entry(NAME)
-    with serving() as server:
-        monkeypatch.setenv("HF_ENDPOINT", server.url)
-        server.files[f"{chosen.repo}/resolve/main/{chosen.file}"] = header() + bytes(400_000)
+    with offering(monkeypatch, NAME, header() + bytes(400_000)) as server:
         yield server
 
 

@@ -10,15 +10,10 @@ from pdfqa_core.csv_format import read_csv
 from pdfqa_core.errors import UsageError
 from pdfqa_core.protocols.gold import read_gold
 from pdfqa_core.protocols.gold.rows import columns_of, guessed, mapped, needed, template
+from tests.protocols.test_gold import write
 
 TABLE = "Frage;Antwort;Datei;Seite\nWie oft?;Alle 15 Minuten;report.pdf;4\nWer?;Ein Taucher;report.pdf;5\n"
 CHOSEN = {"question": "Frage", "answer": "Antwort", "document": "Datei", "page": "Seite"}
-
-
-def write(folder, name, text):
-    path = folder / name
-    path.write_text(text, encoding="utf-8")
-    return path
 
 
 def test_a_table_with_names_of_its_own_is_read_as_chosen(tmp_path):

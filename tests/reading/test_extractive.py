@@ -23,11 +23,6 @@ def test_sentences_keep_the_order_of_the_hits():
         assert " ".join(citation.quote.split()) == answer.text[citation.start : citation.end]
 
 
-def test_a_sentence_in_two_overlapping_passages_is_given_once():
-    _, answer, _ = read(ExtractiveReader(count=3), "deductible", hits(PLAN, PLAN))
-    assert answer.text.count("deductible") == 1
-
-
 def test_without_a_common_word_it_refuses():
     _, answer, _ = read(ExtractiveReader(), "Who painted Guernica?", hits(PLAN, BOOK))
     assert answer.refused

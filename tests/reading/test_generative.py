@@ -1,4 +1,3 @@
-import threading
 from dataclasses import replace
 
 import pytest
@@ -11,7 +10,7 @@ from pdfqa_core.reading import INSUFFICIENT_CONTEXT, GenerativeReader
 from pdfqa_core.reading.answerability import CAN_ANSWER
 from pdfqa_core.reading.outcomes import DECLINED
 from pdfqa_core.reading.prompts import DATA, FORMS, PLAIN
-from pdfqa_core.types import Answer, Progress, Span, Support, Token
+from pdfqa_core.types import Progress, Span, Support, Token
 from tests.conftest import FakeLLM
 from tests.reading.helpers import hit, hits, read
 
@@ -160,20 +159,6 @@ def test_a_title_is_said_once_for_passages_of_one_document_in_a_row(fake_llm):
     assert [text.split("\n")[1] for text in quoted] == ["Plan: part 1: Costs", "Costs", "Care", "Book: Leave"]
 
 
-def test_a_stop_gives_what_was_written(fake_llm):
-    fake_llm.enqueue(["The deductible is $2,000 per year. More words follow here."])
-    stop = threading.Event()
-    tokens, answer = 0, Answer("")
-    for event in GenerativeReader(fake_llm).read("How much?", hits(PLAN), stop=stop):
-        tokens += isinstance(event, Token)
-        if tokens == 3:
-            stop.set()
-        answer = getattr(event, "answer", answer)
-    assert answer.stopped
-    assert not answer.refused
-    assert answer.text == "The deductible is"
-
-
 def test_an_answer_that_was_cut_says_so(fake_llm):
     fake_llm.enqueue(["one two three four five six"])
     _, answer, _ = read(GenerativeReader(fake_llm, max_tokens=3), "Count!", hits(PLAN))
@@ -203,15 +188,3 @@ def test_progress_of_the_engine_is_passed_on_in_words(fake_llm):
         Progress("writing"),
         Progress("checking"),
     ]
-
-
-def test_an_error_of_the_engine_comes_through_and_ends_the_stream(fake_llm):
-    def write(schema, stop):
-        yield "The "
-        raise ModelError("the engine failed")
-
-    fake_llm.write = write
-    events = GenerativeReader(fake_llm).read("What?", hits(PLAN))
-    with pytest.raises(ModelError, match="the engine failed"):
-        list(events)
-    assert list(events) == []

@@ -7,6 +7,7 @@ from pdfqa_core.errors import ModelError
 from pdfqa_core.retrieval import Index, forget
 from pdfqa_core.retrieval.embedding_cache import Embedding, EmbeddingCache, text_key
 from tests.retrieval.fakes import FakeEncoder, passages
+from tests.retrieval.test_index import damage_bit
 
 SENTENCES = [f"Sentence {number} of the report is about heat." for number in range(30)]
 
@@ -53,12 +54,6 @@ def test_an_encoder_that_fails_loses_nothing_that_was_encoded(tmp_path):
     encoder = FakeEncoder()
     build(tmp_path, encoder, *SENTENCES)
     assert len(encoder.encoded) == 14
-
-
-def damage_bit(file):
-    content = bytearray(file.read_bytes())
-    content[len(content) // 2] ^= 0xFF
-    file.write_bytes(bytes(content))
 
 
 @pytest.mark.parametrize(

@@ -63,17 +63,6 @@ def test_a_document_whose_text_is_another_is_built_again_and_only_that_one(tmp_p
     assert again.called == []
 
 
-def test_what_is_stored_is_not_built_again(tmp_path):
-    built = open_index(tmp_path, three())
-    documents, encoder = three(), FakeEncoder()
-    opened = open_index(tmp_path, documents, encoder)
-    assert documents.called == []
-    assert encoder.encoded == []
-    assert opened.notes == ()
-    check_same(built, opened)
-    assert opened.build_seconds == pytest.approx(built.build_seconds, abs=0.01)
-
-
 def test_the_folder_holds_a_manifest_and_no_pickle(tmp_path):
     open_index(tmp_path, three())
     folder = folder_of(tmp_path)

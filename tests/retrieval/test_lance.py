@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pdfqa_core.errors import StoppedError, StorageError, UsageError
-from pdfqa_core.retrieval import BM25, Dense, Hybrid, Index, LateInteraction, ReciprocalRankFusion
+from pdfqa_core.retrieval import BM25, Dense, Hybrid, Index, ReciprocalRankFusion
 from pdfqa_core.retrieval.build import make_retriever
 from pdfqa_core.retrieval.hybrid import ConvexCombination
 from pdfqa_core.retrieval.lance import LanceIndex, forget_document, installed
@@ -255,6 +255,5 @@ def test_what_cannot_be_read_is_told(tmp_path):
 
 def test_late_interaction_says_that_it_does_not_search_here(tmp_path):
     index = opened(tmp_path, three())
-    assert LateInteraction.name == "late_interaction"
     with pytest.raises(UsageError, match="index memory"):
         make_retriever(index, {"retriever": "late_interaction"}, models=None)

@@ -9,6 +9,7 @@ import pytest
 
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.storage import Store
+from tests.extraction.hostile import locked
 from tests.services.answering_server import opened_with
 from tests.services.helpers import BM25, SECRET, studies_of
 from tests.serving_fakes import PDF, FakeModels
@@ -89,13 +90,7 @@ def letter(make_pdf):
 
 @pytest.fixture
 def locked_pdf(tmp_path):
-    from reportlab.lib.pdfencrypt import StandardEncryption
-    from reportlab.pdfgen.canvas import Canvas
-
-    canvas = Canvas(str(tmp_path / "locked.pdf"), encrypt=StandardEncryption(SECRET, strength=128))
-    canvas.drawString(70, 700, "Behind the lock lies granite.")
-    canvas.save()
-    return tmp_path / "locked.pdf"
+    return locked(tmp_path / "locked.pdf", "Behind the lock lies granite.", SECRET)
 
 
 @pytest.fixture

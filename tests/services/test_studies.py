@@ -12,7 +12,7 @@ from pdfqa_core.metrics.agreement import agreement_of_many, read_ratings
 from pdfqa_core.protocols.annotation import CRITERIA, judged
 from pdfqa_core.services.studies import StudyService
 from pdfqa_core.storage import Store
-from pdfqa_core.study_types import AppliesTo, Criterion
+from pdfqa_core.study_types import AppliesTo, Criterion, StudyState
 from pdfqa_core.ui.annotate_view import form_html
 from tests.services.helpers import studies_of
 from tests.storage.conftest import rating_history, turn
@@ -181,11 +181,17 @@ def test_other_owners_can_do_nothing_with_a_study(store: Store, studies: StudySe
         lambda: studies.next("you", study_id, "Ada"),
         lambda: studies.reports.summary("you", study_id, "Ada"),
         lambda: studies.file("you", study_id, "csv", "Ada"),
+        lambda: studies.save("you", study_id, "Ada", "t1", {("t1", "answer"): "1"}),
+        lambda: studies.changes.change("you", study_id, state=StudyState.DELETED),
+        lambda: studies.changes.rename("you", study_id, "Ada", "Eve"),
+        lambda: studies.changes.delete("you", study_id),
+        lambda: studies.people("you", study_id),
+        lambda: studies.remove_annotator("you", study_id, "Ada"),
+        lambda: studies.items("you", study_id),
+        lambda: studies.invite("you", study_id, "Eve"),
     ):
         with pytest.raises(UsageError, match="no such study"):
             call()
-    with pytest.raises(UsageError, match="no such study"):
-        studies.save("you", study_id, "Ada", "t1", {("t1", "answer"): "1"})
     with pytest.raises(UsageError, match="has not signed in"):
         studies.save("me", study_id, "Eve", "t1", {("t1", "answer"): "1"})
 

@@ -278,17 +278,6 @@ def test_answers_that_came_with_a_study_go_with_it(store: Store, studies: StudyS
         store.conversations.turn(ME, turn_id)
 
 
-def test_others_can_do_nothing(studies: StudyService, study_id: str) -> None:
-    for call in (
-        lambda: studies.changes.change("you", study_id, state=StudyState.DELETED),
-        lambda: studies.changes.rename("you", study_id, "Ada", "Eve"), lambda: studies.people("you", study_id),
-        lambda: studies.remove_annotator("you", study_id, "Ada"), lambda: studies.items("you", study_id),
-        lambda: studies.changes.delete("you", study_id), lambda: studies.invite("you", study_id, "Eve"),
-    ):  # fmt: skip
-        with pytest.raises(UsageError, match="no such study"):
-            call()
-
-
 def test_other_criteria_have_means_by_system_and_pairs_say_which_system_is_preferred(
     store: Store, studies: StudyService, tmp_path: Path
 ) -> None:

@@ -10,7 +10,7 @@ from pdfqa_core.errors import PdfQAError, StoppedError, UsageError
 from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.services.synthesis import Made, SynthesisPlan, SynthesisResult
 from pdfqa_core.storage import Outcome
-from pdfqa_core.synthesis import CONVERSATIONS, FEW_SHOT, RULES
+from pdfqa_core.synthesis import CONVERSATIONS, FEW_SHOT
 from tests.conftest import FakeLLM
 from tests.services.helpers import BM25, only, stored_pages
 
@@ -215,14 +215,6 @@ def test_a_run_that_was_stopped_goes_on_and_a_larger_one_adds(open_services):
     assert run(services, SynthesisPlan(per_document=3))[-1].done_before == 2
     assert len({one.passage_id for one in questions(services)}) == 3
     assert run(services, SynthesisPlan(per_document=2, seed=1))[-1].done_before == 0
-
-
-def test_rules_need_no_model_and_say_so(open_services):
-    services = open_services(BM25)
-    result = run(services, SynthesisPlan(kind=RULES, per_document=0, per_passage=3))[-1]
-    kept = questions(services)
-    assert {(one.kind, one.model) for one in kept} == {("rules", "")}
-    assert result.outcomes["new"] == len(questions(services, Outcome.NEW)) >= 5
 
 
 @pytest.mark.parametrize(

@@ -186,12 +186,6 @@ def test_without_accepted_questions_it_is_said_what_to_do(open_services, plan):
         train(services, plan())
 
 
-def test_three_passages_are_too_few(services, plan):
-    wide = SPLIT.changed("chunking", size=1000, step=1000)
-    with pytest.raises(PdfQAError, match=r"passages, \d of them to train on"):
-        list(services.training.train(LOCAL_OWNER, plan(), wide))
-
-
 def test_what_cannot_be_done_is_told(services, plan):
     for changes, words in (
         ({"name": "../away"}, "cannot be called"), ({"margin": 2}, "margin 2"), ({"held_out": 1}, "share held out 1"),

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
 
 from pdfqa_core.storage import Store
 from pdfqa_core.storage.files import make_private, open_cache, open_to_others
-from pdfqa_core.types import Document, DocumentState
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="rights as of POSIX")
 
@@ -68,16 +65,3 @@ def test_what_others_have_rights_to_is_found(tmp_path: Path):
     assert open_to_others(folder) == ()
     (folder / "exports" / "ratings.csv").chmod(0o620)  # to write is a right too
     assert open_to_others(folder) == (folder / "exports" / "ratings.csv",)
-
-
-def test_what_a_visitor_leaves_is_gone_from_the_files_of_the_database(tmp_path: Path):
-    secret = "the harbour master's private note"
-    with Store.open(tmp_path) as store:
-        old = datetime.now(UTC) - timedelta(hours=9)
-        store.documents.add(Document("a" * 64, secret, "t.pdf", 1, old, "visitor-old", DocumentState.BROKEN))
-        store.owners.set_preference("visitor-old", "evaluate.questions", secret * 200)
-        with store.database.write() as connection:
-            connection.execute(text("UPDATE preferences SET changed_at = '2026-01-01'"))
-        assert store.owners.purge(1, keep=()) == ("visitor-old",)
-        left = b"".join(path.read_bytes() for path in tmp_path.glob("pdfqa.sqlite*"))
-    assert secret.encode() not in left

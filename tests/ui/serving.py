@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -287,11 +286,3 @@ def run_apart(coroutine: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine in a thread of its own: a browser of other tests keeps this thread's loop running."""
     with ThreadPoolExecutor(1) as own:
         return own.submit(asyncio.run, coroutine).result()
-
-
-def until(condition: Any, seconds: float = 300) -> None:
-    """Wait until `condition()` is true; fail after `seconds`. For what no selector can be awaited for."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.05)

@@ -8,11 +8,10 @@ import pytest
 from playwright.sync_api import Browser, FloatRect, Page, expect
 
 from pdfqa_core.services import LOCAL_OWNER, Services
-from tests.services.helpers import store_of
+from tests.services.helpers import store_of, until
 from tests.serving_fakes import PDF
 from tests.storage.conftest import turn
 from tests.ui.inside import opened, serving
-from tests.ui.serving import until
 from tests.ui.studies import annotate_tab, question, rate_item, sign_in
 
 pytestmark = pytest.mark.browser

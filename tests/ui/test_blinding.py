@@ -59,14 +59,6 @@ def rated(services: Services) -> dict[str, str]:
     return {**links, "study": study.id, "conversation": conversation.id}
 
 
-def arrive(caller: Caller, known: Sequence[Handler], visitor: str, address: str) -> str:
-    """Open the page by an address; return what it answers."""
-    (first,) = [one for one in known if one.causes == (("", "load"),) and one.inputs
-                and one.inputs[0]["type"] == "browserstate"]  # fmt: skip
-    values = (visitor, {}, [], "", address, *[None] * (len(first.inputs) - 5))
-    return next(caller.answers([Call(first, values)]))[1].text
-
-
 def calls(known: Sequence[Handler], ids: dict[str, str], *, actions: bool, elsewhere: bool) -> Iterator[Call]:
     """Yield calls of the handlers of the Annotate tab, with all of its `actions`, and of those `elsewhere`."""
     click = {"study": ids["study"], "id": ids["study"], "conversation": ids["conversation"], "turn": "t0", "item": "t0",
@@ -90,10 +82,10 @@ def test_no_handler_tells_anybody_too_early(tmp_path: Path) -> None:
         people = {name: Caller(here.url, f"page-{name}") for name in (*SAID, "Eve", "used", "stranger", "owner")}
         known = handlers(people["Ada"].http.get("/config").json())
         for name in (*SAID, "Eve"):
-            assert "data-invited" in arrive(people[name], known, "", ids[name])
-        assert "used before" in arrive(people["used"], known, "", ids["Ada"])
-        arrive(people["owner"], known, VISITOR, f"?tab=annotate&study={ids['study']}")
-        arrive(people["stranger"], known, STRANGER, f"?study={ids['study']}&invite=wrong")
+            assert "data-invited" in people[name].arrive(known, "", ids[name]).text
+        assert "used before" in people["used"].arrive(known, "", ids["Ada"]).text
+        people["owner"].arrive(known, VISITOR, f"?tab=annotate&study={ids['study']}")
+        people["stranger"].arrive(known, STRANGER, f"?study={ids['study']}&invite=wrong")
         for name, caller in people.items():
             forbidden = [*SYSTEMS, *(word for rater, word in SAID.items() if rater != name)]
             forbidden += ITEM if name in ("used", "stranger") else ()

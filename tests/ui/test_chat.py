@@ -12,10 +12,10 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from pdfqa_core.services import ANSWER, LOCAL_OWNER, job_name
 from pdfqa_core.streaming import is_set
 from tests.conftest import FakeLLM
-from tests.services.helpers import BM25
+from tests.services.helpers import BM25, until
 from tests.serving_fakes import PDF
 from tests.ui.prepared import looking, prepared
-from tests.ui.serving import open_page, open_tab, until
+from tests.ui.serving import open_page, open_tab
 
 pytestmark = pytest.mark.browser
 

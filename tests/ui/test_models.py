@@ -15,9 +15,10 @@ from pdfqa_core.ui import models
 from pdfqa_core.ui.session import Session
 from tests.llm import hub
 from tests.llm.gguf_files import write
+from tests.services.helpers import until
 from tests.serving_fakes import FakeEngine
 from tests.ui.inside import WORD_FOR_WORD, opened, serving
-from tests.ui.serving import open_page, open_tab, until
+from tests.ui.serving import open_page, open_tab
 
 SMALL = catalogue.entry("smollm2-360m")
 GPU, LAYERS = Gpu("Metal", 16_000_000_000, 12_000_000_000), 28

@@ -12,7 +12,8 @@ import pytest
 
 from pdfqa_core.models import LanguageModel, ModelFiles, State
 from pdfqa_core.settings import LLMSettings
-from tests.ui.serving import ROOT, SAMPLE, clean_environment, until
+from tests.services.helpers import until
+from tests.ui.serving import ROOT, SAMPLE, clean_environment
 
 # Python runs a module of this name at its start, also in the child processes that read PDFs.
 HOOK = "sitecustomize.py"

@@ -26,10 +26,11 @@ from pdfqa_core.ui.overview import (
     questions_html,
     summary_html,
 )
-from pdfqa_core.ui.session import Session, Showing
+from pdfqa_core.ui.session import Session
+from tests.services.helpers import until
 from tests.serving_fakes import PDF
 from tests.ui.prepared import looking
-from tests.ui.serving import settle, until
+from tests.ui.serving import settle
 from tests.ui.test_states import row
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -187,11 +188,3 @@ def test_nothing_is_looked_up_for_a_file_that_was_just_read_while_others_are():
     jobs = SimpleNamespace(of=lambda owner: (SimpleNamespace(ended=False, documents=(DOCUMENT,)),))
     handlers = Handlers(SimpleNamespace(documents=SimpleNamespace(jobs=jobs)))
     assert handlers.fill(Session(), "doc") == ("", "", "", "")
-
-
-def test_a_page_that_shows_another_document_is_known():
-    shown = Showing()
-    assert shown.is_on("page", "a")
-    shown.put("page", "b")
-    assert not shown.is_on("page", "a")
-    assert shown.is_on("page", "b")

@@ -13,8 +13,9 @@ from reportlab.lib.styles import getSampleStyleSheet
 from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus import PageBreak, Paragraph, SimpleDocTemplate, Table
 
+from tests.services.helpers import until
 from tests.ui.prepared import looking
-from tests.ui.serving import open_tab, settle, until
+from tests.ui.serving import open_tab, settle
 from tests.ui.test_states import row
 
 pytestmark = pytest.mark.browser

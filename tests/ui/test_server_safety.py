@@ -16,9 +16,9 @@ from playwright.sync_api import Browser
 
 from pdfqa_core.cli import main
 from pdfqa_core.ui import TABS
-from tests.services.helpers import LITERAL
+from tests.services.helpers import LITERAL, until
 from tests.ui.calling import Call, Caller, Served, handlers, serving
-from tests.ui.serving import ROOT, SAMPLE, Record, open_page, open_tab, until
+from tests.ui.serving import ROOT, SAMPLE, Record, open_page, open_tab
 
 TIMEOUT = 180  # seconds
 ROUTES = ("/gradio_api/file=", "/file=", "/gradio_api/file/", "/file/", "/static/", "/assets/")

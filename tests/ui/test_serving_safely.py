@@ -16,11 +16,11 @@ from reportlab.pdfgen.canvas import Canvas
 from pdfqa_core.evaluation_types import RunState
 from pdfqa_core.services import LOCAL_OWNER, RunRequest, Services
 from tests.llm.openai_server import FakeServer
-from tests.services.helpers import BM25, LITERAL, METERS
+from tests.services.helpers import BM25, LITERAL, METERS, until
 from tests.serving_fakes import PDF, FakeModels
 from tests.ui.calling import Call, Caller, Handler, handlers
 from tests.ui.papers import long_text
-from tests.ui.serving import App, running, until
+from tests.ui.serving import App, running
 
 pytestmark = pytest.mark.linux
 

@@ -11,8 +11,8 @@ from reportlab.lib.pdfencrypt import StandardEncryption
 from reportlab.pdfgen.canvas import Canvas
 
 from pdfqa_core.ui import downloads
+from tests.services.helpers import until
 from tests.ui.prepared import looking
-from tests.ui.serving import until
 
 pytestmark = pytest.mark.browser
 

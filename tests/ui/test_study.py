@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
-from tests.services.helpers import store_of
+from tests.services.helpers import store_of, until
 from tests.ui.prepared import Prepared
-from tests.ui.serving import SENT, until
+from tests.ui.serving import SENT
 from tests.ui.studies import annotate_tab, app_with_pilot, question, rate_item, sign_in, sign_out
 from tests.ui.test_axe import findings
 

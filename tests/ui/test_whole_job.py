@@ -12,7 +12,8 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from pdfqa_core.cli import main
-from tests.ui.serving import SAMPLE, open_page, open_tab, running, until
+from tests.services.helpers import until
+from tests.ui.serving import SAMPLE, open_page, open_tab, running
 from tests.ui.studies import question, rate_item, sign_in, sign_out
 
 pytestmark = [pytest.mark.browser, pytest.mark.model]

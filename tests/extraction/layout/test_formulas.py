@@ -6,13 +6,7 @@ import pytest
 
 from pdfqa_core.extraction.text.normalise import compose
 from pdfqa_core.types import BlockKind
-from tests.extraction.conftest import LOREM, at, blocks, read, wrapped
-
-
-def put(canvas, x: float, top: float, text: str, size: float = 11) -> None:
-    canvas.setFont("Helvetica", size)
-    canvas.drawString(x, 842 - top, text)
-    canvas.setFont("Helvetica", 11)
+from tests.extraction.conftest import LOREM, at, blocks, put, read, wrapped
 
 
 def test_the_limits_of_a_sum_go_into_their_line(draw):

@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 from pdfqa_core.types import BlockKind
-from tests.extraction.conftest import LOREM, at, blocks, read, wrapped
-
-
-def put(canvas, x: float, top: float, text: str, size: float = 11) -> None:
-    canvas.setFont("Helvetica", size)
-    canvas.drawString(x, 842 - top, text)
-    canvas.setFont("Helvetica", 11)
+from tests.extraction.conftest import LOREM, at, blocks, put, read, wrapped
 
 
 def test_a_fraction_is_read_behind_the_sign_before_it_and_boxed_line_by_line(draw):

@@ -7,13 +7,7 @@ import pytest
 
 from pdfqa_core.errors import StoppedError
 from pdfqa_core.extraction.process.worker import Slots
-
-
-def until(condition):
-    deadline = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < deadline, "nothing happened"
-        time.sleep(0.005)
+from tests.services.helpers import until
 
 
 def test_one_who_is_alone_gets_what_is_wanted():

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pdfqa_core.errors import StoppedError, UsageError
+from pdfqa_core.errors import StoppedError
 from pdfqa_core.extraction.process.worker import Limits, read_document
 from pdfqa_core.types import DocumentState, Progress
 from tests.extraction import hostile
@@ -228,11 +228,6 @@ def test_titles_and_authors_of_any_length_stay_short(draw):
     assert result.state is DocumentState.READY
     assert 0 < len(result.title) <= 1000
     assert len(result.authors) <= 1000
-
-
-def test_an_unknown_extractor_is_a_usage_error(make_pdf):
-    with pytest.raises(UsageError, match="direct"):
-        read_document(make_pdf(["x"]), "d", extractor="magic")
 
 
 def test_hidden_text_alone_is_no_text(draw):

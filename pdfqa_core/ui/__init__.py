@@ -71,6 +71,7 @@ class AccountBlocks(GuardedBlocks):
 
     def queue(self, *_arguments: Any, **_others: Any) -> Any:
         """Make the queue, once: Gradio asks for it before there is anything in the page, when that is quick."""
+        os.environ["GRADIO_ANALYTICS_CACHE_FREQUENCY"] = str(10**9)  # else the last 10,000 are summed up after each event
         return super().queue(default_concurrency_limit=8, max_size=64)
 
     def ticket(self, services: Services, owner: str) -> str:
@@ -293,7 +294,6 @@ def launch(page: AccountBlocks, services: Services, *, password: str = "", port:
         services.ask_before_writing(may_write)
     port = _free_port(server.host, server.port if port is None else port)
     os.environ["FORWARDED_ALLOW_IPS"] = ""  # uvicorn would believe whoever is on this computer; `Believed` asks who
-    os.environ["GRADIO_ANALYTICS_CACHE_FREQUENCY"] = str(10**9)  # after each event Gradio would sum up the last 10,000
     sign_in = SignIn(password, services.people.tries) if password else None
     page.access.asks, page.access.accounts = bool(password), people is not None
     more = {"lifespan": serve_tools(page)} if server.mcp else {}

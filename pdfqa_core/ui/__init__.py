@@ -71,7 +71,7 @@ class AccountBlocks(GuardedBlocks):
 
     def queue(self, *_arguments: Any, **_others: Any) -> Any:
         """Make the queue, once: Gradio asks for it before there is anything in the page, when that is quick."""
-        os.environ["GRADIO_ANALYTICS_CACHE_FREQUENCY"] = str(10**9)  # else the last 10,000 are summed up after each event
+        os.environ["GRADIO_ANALYTICS_CACHE_FREQUENCY"] = str(10**9)  # else it sums up the last 10,000 after each event
         return super().queue(default_concurrency_limit=8, max_size=64)
 
     def ticket(self, services: Services, owner: str) -> str:

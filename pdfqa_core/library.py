@@ -494,7 +494,7 @@ class Study:
     def agreement(self) -> DataFrame:
         """Return a row per statistic of each pair and criterion."""
         found = self.services.studies.reports.agreement(LOCAL_OWNER, self.id, None)
-        return agreement_frame([pair for one in found for pair in one.all.pairs])
+        return agreement_frame([pair for one in found for pair in one.pairs])
 
     def results(self) -> DataFrame:
         """Return what the ratings say of the answers: a row per measure, turn and annotator."""

@@ -151,8 +151,6 @@ def run(arguments: argparse.Namespace) -> int:
             passages = (
                 len(services.index.passages(LOCAL_OWNER, services.settings, (event.id,))) if event.state.usable else 0
             )
-            services.documents.versions.look(LOCAL_OWNER, event)
-            newer = services.documents.versions.notices(LOCAL_OWNER).get(event.id)
             rows.append(
                 {
                     "filename": event.filename,
@@ -164,13 +162,10 @@ def run(arguments: argparse.Namespace) -> int:
                     "extractor": event.extractor,
                     "authors": event.authors,
                     "confidence": _confidence(services, event),
-                    "newer_version_of": newer.earlier.filename if newer else "",
                 }
             )
             if not arguments.json:
                 print(f"{event.filename}: {event.state}, {event.page_count} pages, {passages} passages  {event.reason}")
-                if newer:
-                    print(f"  {newer.words}; choose on the Documents tab whether it replaces that one")
         if arguments.collection:
             kept = {document.id for document in services.documents.kept.list(LOCAL_OWNER)}
             ids = [row["document_id"] for row in rows if row["document_id"] in kept]

@@ -12,10 +12,12 @@ from pdfqa_core.cli.agreement import described, described_many
 from pdfqa_core.cli.evaluate.shown import reporter
 from pdfqa_core.cli.options import add_common, add_settings, settings_of, workspace_of, write_file
 from pdfqa_core.errors import PdfQAError, UsageError, in_file
-from pdfqa_core.exports.agreement import EXPLAINED, HEAD, POWERED, POWERED_HEAD, powered_rows, trust_rows
+from pdfqa_core.exports.agreement import EXPLAINED, HEAD, trust_rows
 from pdfqa_core.exports.studies import INTERVALS, result_tables
 from pdfqa_core.extraction.process.outside import begins, read_file
 from pdfqa_core.json_codec import plain
+from pdfqa_core.metrics.against_people import Trust
+from pdfqa_core.metrics.agreement import AgreementOfMany
 from pdfqa_core.metrics.human_results import ResultRow
 from pdfqa_core.models.metrics import remembering, token_embedder
 from pdfqa_core.protocols.answers import read_rows, score_meaning
@@ -27,8 +29,6 @@ from pdfqa_core.protocols.study_definition import PRESETS
 from pdfqa_core.protocols.study_items import STRATA, Source
 from pdfqa_core.protocols.study_measures import (
     OWN,
-    CriterionAgreement,
-    StudyMeasures,
     gold_pairs,
     read_scores,
     text_scores,
@@ -36,7 +36,7 @@ from pdfqa_core.protocols.study_measures import (
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.services.accounts import entrance
 from pdfqa_core.services.evaluation import Overlap, first_questions
-from pdfqa_core.services.study_reports import MEASURE_FORMS, REPORTS
+from pdfqa_core.services.study_reports import FORMATS, REPORTS
 from pdfqa_core.study_types import Role, Study
 from pdfqa_core.types import Turn
 
@@ -281,8 +281,7 @@ def add_measures(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     command = parts.add_parser(
         "measures",
         help="which automatic measure can be trusted on these answers",
-        epilog="Without a file: what the program says of its own answers. With scores of more items than people "
-        "judged also the accuracy on all of them (prediction-powered inference).",
+        epilog="Without a file: what the program says of its own answers.",
     )
     add_study(command)
     command.add_argument(
@@ -295,11 +294,11 @@ def add_measures(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         "--scores",
         type=Path,
         metavar="FILE",
-        help="scores of other measures, CSV with the columns item, measure, value and, if you like, conversation",
+        help="scores of other measures, CSV with the columns item, measure and value",
     )
     command.add_argument("--bertscore", action="store_true", help="with --gold: BERTScore too")
     command.add_argument("--judge", action="store_true", help="with --gold: LLM accuracy too")
-    command.add_argument("--to", choices=tuple(MEASURE_FORMS), help="a file of this form (default: text to read)")
+    command.add_argument("--to", choices=tuple(FORMATS), help="a file of this form (default: text to read)")
     command.add_argument("--output", type=Path, metavar="FILE", help="where to write (default: standard output)")
     add_common(command)
     add_settings(command, "llm")
@@ -310,25 +309,23 @@ def run_measures(arguments: argparse.Namespace) -> int:
     """Print what the measures are worth, or write it into a file."""
     if (arguments.bertscore or arguments.judge) and arguments.gold is None:
         raise UsageError("--bertscore and --judge compare with gold answers.", "Name their file with --gold.")
-    kind = form_of(arguments, MEASURE_FORMS)
+    kind = form_of(arguments, FORMATS)
     with Services.open(workspace_of(arguments), settings_of(arguments)) as services:
         study = study_named(services.studies.list(LOCAL_OWNER), arguments.study)
-        scores, talks = _scores(arguments.scores) if arguments.scores else ({}, {})
+        scores: dict[str, dict[str, float | None]] = {}
+        if arguments.scores:
+            with in_file(arguments.scores.name):
+                scores = read_scores(read_file(arguments.scores))
         if arguments.gold:
             turns = services.studies.reports.answers(LOCAL_OWNER, study.id, None)
             scores |= _against_gold(arguments, services, turns)
-        found = services.studies.reports.measures(LOCAL_OWNER, study.id, None, scores, talks)
+        found = services.studies.reports.measures(LOCAL_OWNER, study.id, None, scores)
         if kind:
             return give(
                 arguments, services.studies.reports.measures_file(LOCAL_OWNER, study.id, found, kind).data, kind
             )
-    print(json.dumps({"study": study.name, **plain(found)}, ensure_ascii=False) if arguments.json else _text(found))
+    _told(arguments, {"study": study.name, "trust": plain(found)}, _text(found))
     return 0
-
-
-def _scores(path: Path) -> tuple[dict[str, dict[str, float | None]], dict[str, str]]:
-    with in_file(path.name):
-        return read_scores(read_file(path))
 
 
 def _against_gold(
@@ -344,18 +341,11 @@ def _against_gold(
     return text_scores(pairs, more)
 
 
-def _text(found: StudyMeasures) -> str:
-    lines = _aligned([list(HEAD), *trust_rows(found.trust, OWN)])
-    lines += [f"{one.measure}: {one.note}" for one in found.trust if one.note]
-    lines.append(EXPLAINED)
-    if found.powered:
-        lines += ["", *_aligned([list(POWERED_HEAD), *powered_rows(found.powered, OWN)]), POWERED]
-    return "\n".join(lines)
-
-
-def _aligned(rows: list[list[str]]) -> list[str]:
+def _text(trust: Sequence[Trust]) -> str:
+    rows = [list(HEAD), *trust_rows(trust, OWN)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    return "\n".join([*lines, *(f"{one.measure}: {one.note}" for one in trust if one.note), EXPLAINED])
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -568,7 +558,7 @@ def overlap_lines(overlap: Overlap) -> list[str]:
 
 _HELP = {
     "results": "accuracy and HR@k by turn, intent and conversation",
-    "agreement": "kappa and its companions, of all annotators and over time",
+    "agreement": "kappa and its companions, of all annotators",
 }
 
 
@@ -605,7 +595,7 @@ def run(arguments: argparse.Namespace) -> int:
             found, text = [{**plain(row), **plain(row.summary)} for row in rows], results_text(rows)
         else:
             criteria = services.studies.reports.agreement(LOCAL_OWNER, study.id, None)
-            found, text = plain(criteria), _agreement(criteria)
+            found, text = [{"all": plain(one)} for one in criteria], _agreement(criteria)
     print(json.dumps({"study": study.name, report: found}, ensure_ascii=False) if arguments.json else text)
     return 0
 
@@ -621,14 +611,11 @@ def results_text(rows: tuple[ResultRow, ...]) -> str:
     return "\n".join([*lines, INTERVALS]) if lines else "Nobody has rated an answer or a passage yet."
 
 
-def _agreement(found: tuple[CriterionAgreement, ...]) -> str:
+def _agreement(found: tuple[AgreementOfMany, ...]) -> str:
     if not found:
         return "Agreement needs two people who have rated."
     parts = []
     for one in found:
-        several = len(one.all.annotators) > 2
-        parts.append(described_many(one.all) if several else described(one.all.pairs[0]))
-        for place, step in enumerate(one.over_time, start=1):
-            kappa = "undefined" if step.kappa is None else f"{step.kappa:.4f}"
-            parts.append(f"  part {place} of {len(one.over_time)} in the order of rating: n = {step.n}  kappa {kappa}")
+        several = len(one.annotators) > 2
+        parts.append(described_many(one) if several else described(one.pairs[0]))
     return "\n".join(parts)

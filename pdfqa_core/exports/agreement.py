@@ -1,4 +1,4 @@
-"""Agreement of annotators as a table, for a paper (LaTeX, Markdown), and as one HTML file that needs no other."""
+"""Agreement of annotators as a table, for a paper (LaTeX), and as one HTML file that needs no other."""
 
 from __future__ import annotations
 
@@ -6,14 +6,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from markupsafe import Markup
-
 from pdfqa_core.errors import UsageError
-from pdfqa_core.exports.conversations import escape, markdown_table
-from pdfqa_core.exports.figure import COLOURS, draw_curve, figure_file, ink, new_figure, page_svg
+from pdfqa_core.exports.figure import figure_file, ink, new_figure
 from pdfqa_core.exports.frames import COUNT, NUMBER, TEXT, frame, latex_escape, latex_table
 from pdfqa_core.exports.table import html_page, measure_of
-from pdfqa_core.metrics.against_people import Estimate, Powered, Trust
+from pdfqa_core.metrics.against_people import Estimate, Trust
 from pdfqa_core.metrics.agreement import Agreement, AgreementOfMany
 
 if TYPE_CHECKING:
@@ -23,44 +20,31 @@ if TYPE_CHECKING:
 
 
 # ----------------------------------------------------------------------------------------------------
-# The agreement of two annotators as a figure: who said what, and kappa from the first items rated to the last.
+# The agreement of two annotators as a figure: who said what.
 
 LARGEST_MATRIX = 12  # labels of a confusion matrix that is shown
 _DARK = 0.55  # share of a row from which on its count is written in white
 
 
-def agreement_figure(
-    dataset: str, pairs: Sequence[Agreement], over_time: Sequence[Sequence[Agreement]], kind: str
-) -> bytes:
-    """Return a confusion matrix for each pair and criterion and kappa over time; `kind` is png, svg or pdf.
+def agreement_figure(dataset: str, pairs: Sequence[Agreement], kind: str) -> bytes:
+    """Return a confusion matrix for each pair and criterion; `kind` is png, svg or pdf.
 
     Raises UsageError for another kind, or where no item is shared.
     """
     matrices = [pair for pair in pairs if pair.n and len(pair.labels) <= LARGEST_MATRIX]
     if not matrices:
         raise UsageError(f"“{dataset}” has no item that two people rated.", "Rate some first.")
-    steps = [parts for parts in over_time if parts]
-    columns = min(3, len(matrices) + bool(steps))
-    rows = -(-(len(matrices) + bool(steps)) // columns)
+    columns = min(3, len(matrices))
+    rows = -(-len(matrices) // columns)
 
     def draw() -> Figure:
         made = new_figure(4.4 * columns, 3.9 * rows)
         for place, pair in enumerate(matrices, start=1):
             _confusion(made.add_subplot(rows, columns, place), pair)
-        if steps:
-            _over_time(made.add_subplot(rows, columns, len(matrices) + 1), steps)
         made.suptitle(dataset, x=0.01, ha="left", fontsize=12, fontweight="bold")
         return made
 
     return figure_file(kind, "agreement", draw)
-
-
-def over_time_svg(over_time: Sequence[Sequence[Agreement]]) -> str:
-    """Return kappa over time as SVG for a page, empty where there are too few items."""
-    steps = [parts for parts in over_time if parts]
-    if not steps:
-        return ""
-    return page_svg("Kappa in the order of rating", "k1-", lambda axes: _over_time(axes, steps), (5.4, 3.6))
 
 
 def _confusion(axes: Axes, pair: Agreement) -> None:
@@ -81,58 +65,28 @@ def _confusion(axes: Axes, pair: Agreement) -> None:
     axes.set_title(f"{pair.criterion}: n = {pair.n}, kappa {kappa}")
 
 
-def _over_time(axes: Axes, over_time: Sequence[Sequence[Agreement]]) -> None:
-    for place, parts in enumerate(over_time[: len(COLOURS)]):
-        shift = (place - (len(over_time) - 1) / 2) * 1.5
-        points = [
-            (100 * (number + 0.5) / len(parts) + shift, part.kappa, part.low, part.high)
-            for number, part in enumerate(parts)
-        ]
-        draw_curve(axes, points, place, parts[0].criterion)
-    lowest = min((part.low for parts in over_time for part in parts if part.low is not None), default=0.0)
-    axes.axhline(0, color=ink(), linewidth=0.6)
-    axes.set_xlim(0, 100)
-    axes.set_ylim(min(-0.35, lowest - 0.05), 1.05)
-    axes.set_ylabel("Cohen's kappa")
-    axes.set_xlabel("Items in the order of rating (%); bars: 95 % intervals")
-    axes.grid(axis="y")
-    axes.set_title("Kappa in the order of rating")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=3, frameon=False, fontsize=7.5)
-
-
 # ----------------------------------------------------------------------------------------------------
-# What automatic measures are worth beside people: as a table of numbers, as LaTeX and as Markdown.
+# What automatic measures are worth beside people: as a table of numbers and as LaTeX.
 
 MEASURE_COLUMNS = {
     "measure": TEXT, "statistic": TEXT, "value": NUMBER, "low": NUMBER, "high": NUMBER, "n": COUNT, "unscored": COUNT,
-    "others": COUNT,
 }  # fmt: skip
 STATISTICS = ("spearman", "kendall", "auroc", "kappa")
 HEAD = ("Measure", "n", "Spearman", "Kendall", "AUROC", "Kappa", "Threshold")
-POWERED_HEAD = ("Measure", "Judged", "Others", "Accuracy with scores", "Of the judged alone")
 EXPLAINED = (
     "AUROC: the chance that an answer people call correct has the higher score (0.5: worthless). Kappa: at a threshold "
     "chosen on other conversations than it is tried on. 95 % bootstrap intervals over conversations."
 )
-POWERED = (
-    "Prediction-powered inference (Angelopoulos et al. 2023): few judgements and many scores. It holds if the judged "
-    "answers are a random part of all."
-)
 
 
-def measures_frame(trust: Sequence[Trust], powered: Sequence[Powered]) -> DataFrame:
+def measures_frame(trust: Sequence[Trust]) -> DataFrame:
     """Return a row per measure and statistic; what is undefined is a gap."""
     rows: list[tuple[str | float | None, ...]] = []
     for one in trust:
         for name in STATISTICS:
             found: Estimate = getattr(one, name)
-            rows.append((one.measure, name, found.value, found.low, found.high, one.n, one.unscored, None))
-        rows.append((one.measure, "threshold", one.threshold, None, None, one.n, one.unscored, None))
-    for own in powered:
-        with_scores = ("accuracy_with_scores", own.mean, own.low, own.high)
-        rows.append((own.measure, *with_scores, own.n, None, own.others))
-        alone = ("accuracy_of_the_judged", own.plain, own.plain_low, own.plain_high)
-        rows.append((own.measure, *alone, own.n, None, 0))
+            rows.append((one.measure, name, found.value, found.low, found.high, one.n, one.unscored))
+        rows.append((one.measure, "threshold", one.threshold, None, None, one.n, one.unscored))
     return frame(MEASURE_COLUMNS, rows)
 
 
@@ -154,49 +108,19 @@ def trust_rows(trust: Sequence[Trust], own: dict[str, str]) -> list[list[str]]:
     ]
 
 
-def powered_rows(powered: Sequence[Powered], own: dict[str, str]) -> list[list[str]]:
-    """Return the table as it is printed, a cell for each of POWERED_HEAD."""
-    return [
-        [
-            name_of(one.measure, own),
-            str(one.n),
-            str(one.others),
-            _estimate(Estimate(one.mean, one.low, one.high)),
-            _estimate(Estimate(one.plain, one.plain_low, one.plain_high)),
-        ]
-        for one in powered
-    ]
-
-
-def measures_markdown(study: str, trust: Sequence[Trust], powered: Sequence[Powered], own: dict[str, str]) -> bytes:
-    """Return the tables as Markdown."""
-    parts = [f"# {escape(study)}: measures against people", markdown_table(HEAD, trust_rows(trust, own)), EXPLAINED]
-    parts += [f"- {escape(name_of(one.measure, own))}: {escape(one.note)}" for one in trust if one.note]
-    if powered:
-        parts += ["## Accuracy on all answers", markdown_table(POWERED_HEAD, powered_rows(powered, own)), POWERED]
-    return "\n\n".join(parts).encode("utf-8", errors="replace") + b"\n"
-
-
-def measures_latex(study: str, trust: Sequence[Trust], powered: Sequence[Powered], own: dict[str, str]) -> bytes:
-    """Return booktabs tables with short heads."""
+def measures_latex(study: str, trust: Sequence[Trust], own: dict[str, str]) -> bytes:
+    """Return a booktabs table with short heads."""
     import pandas as pd
 
-    tables = [("trust", HEAD, trust_rows(trust, own), f"measures against people. {EXPLAINED}")]
-    short = ("Measure", "Judged", "Others", "With scores", "Judged alone")
-    found = [("powered", short, powered_rows(powered, own), f"accuracy on all answers. {POWERED}")] if powered else []
-    made = [
-        latex_table(
-            pd.DataFrame(
-                [[latex_escape(cell) for cell in row] for row in rows],
-                columns=["$n$" if name == "n" else name for name in head],
-            ),
-            caption=latex_escape(f"{study}: {caption}"),
-            label=f"tab:study-{label}",
-            columns="lr" + "c" * (len(head) - 2),
-        )
-        for label, head, rows, caption in (*tables, *found)
-    ]
-    return b"\n".join(made)
+    return latex_table(
+        pd.DataFrame(
+            [[latex_escape(cell) for cell in row] for row in trust_rows(trust, own)],
+            columns=["$n$" if name == "n" else name for name in HEAD],
+        ),
+        caption=latex_escape(f"{study}: measures against people. {EXPLAINED}"),
+        label="tab:study-trust",
+        columns="lr" + "c" * (len(HEAD) - 2),
+    )
 
 
 def _estimate(found: Estimate) -> str:
@@ -206,7 +130,7 @@ def _estimate(found: Estimate) -> str:
 
 
 # ----------------------------------------------------------------------------------------------------
-# Agreement of annotators as a table, for a paper (LaTeX, Markdown), and as one HTML file that needs no other.
+# Agreement of annotators as a table, for a paper (LaTeX), and as one HTML file that needs no other.
 
 COLUMNS = {
     "criterion": TEXT, "annotators": TEXT, "statistic": TEXT, "value": NUMBER, "low": NUMBER, "high": NUMBER,
@@ -241,12 +165,8 @@ def agreement_html(
     pairs: Sequence[Agreement],
     many: Sequence[AgreementOfMany] = (),
     notes: Sequence[str] = (),
-    over_time: Sequence[Sequence[Agreement]] = (),
 ) -> bytes:
-    """Return the report as a UTF-8 HTML file: tables with intervals, and the confusion matrix of each pair.
-
-    `over_time` are the parts of a pair's items in the order they were rated, for each criterion.
-    """
+    """Return the report as a UTF-8 HTML file: tables with intervals, and the confusion matrix of each pair."""
     return html_page(
         "agreement",
         dataset=dataset,
@@ -254,8 +174,6 @@ def agreement_html(
         pairs=pairs,
         many=many,
         matrices=[(one.criterion, kappa_matrix(one)) for one in many if len(one.annotators) > 2],
-        over_time=[parts for parts in over_time if parts],
-        chart=Markup(over_time_svg(over_time)),  # noqa: S704 - drawn here, names escaped
         notes=[*notes, *(one.note for one in many if one.note)],
     )
 
@@ -335,48 +253,3 @@ def agreement_latex(dataset: str, pairs: Sequence[Agreement], many: Sequence[Agr
             )
         )
     return b"\n".join(made)
-
-
-def agreement_markdown(
-    dataset: str,
-    pairs: Sequence[Agreement],
-    many: Sequence[AgreementOfMany] = (),
-    over_time: Sequence[Sequence[Agreement]] = (),
-) -> bytes:
-    """Return the report as Markdown: tables, what is undefined or misleading, the confusion matrices."""
-    parts = [f"# {escape(dataset)}: agreement"]
-    if many:
-        parts += ["## All annotators", markdown_table(_HEAD_OF_ALL, _all_rows(many), numbers=2)]
-        for one in many:
-            names, cells = kappa_matrix(one)
-            rows = [[name, *row] for name, row in zip(names, cells, strict=True)]
-            parts += [f"### {escape(one.criterion)}: kappa of each pair", _matrix(("", *names), rows)]
-    parts += ["## Pairs", markdown_table(_HEAD, _pair_rows(pairs), numbers=2), _LEGEND]
-    parts += [
-        f"- {escape(f'{pair.criterion}, {pair.annotators[0]} and {pair.annotators[1]}: {pair.note}')}"
-        for pair in pairs
-        if pair.note
-    ]
-    for pair in pairs:
-        if pair.n and len(pair.labels) <= LARGEST_MATRIX:
-            first, second = pair.annotators
-            rows = [[label, *map(str, row)] for label, row in zip(pair.labels, pair.confusion, strict=True)]
-            parts += [
-                f"## {escape(f'{pair.criterion}: {first} (rows) and {second} (columns)')}",
-                _matrix(("", *pair.labels), rows),
-            ]
-    for steps in over_time:
-        if steps:
-            rows = [
-                [str(place), str(step.n), shown(step.agreement), _with_interval(step.kappa, step.low, step.high)]
-                for place, step in enumerate(steps, start=1)
-            ]
-            parts += [
-                f"## {escape(steps[0].criterion)}: in the order of rating",
-                markdown_table(("Part", "n", "Agreement", "Kappa"), rows),
-            ]
-    return "\n\n".join(parts).encode("utf-8", errors="replace") + b"\n"
-
-
-def _matrix(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    return markdown_table([escape(name) for name in head], rows)

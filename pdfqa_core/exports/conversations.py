@@ -530,18 +530,3 @@ def _add_pictures(document: Document, pictures: Sequence[PagePicture]) -> None:
     for picture in pictures:
         if not picture.data:
             _small(document.add_paragraph(), f"{picture.place}: {picture.message}")
-
-
-# ----------------------------------------------------------------------------------------------------
-# Tables in Markdown whose cells show exactly their characters.
-
-
-def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: int = 1) -> str:
-    """Return a table as GitHub's Markdown writes it; `head` is taken as it is.
-
-    From the column `numbers` on, counted from 0, cells hold numbers: they stand right and are taken as they are.
-    """
-    borders = ["---" if place < numbers else "---:" for place in range(len(head))]
-    texts = [[*map(_one_line, row[:numbers]), *row[numbers:]] for row in rows]
-    lines = [[*head], borders, *texts]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -14,7 +14,6 @@ from typing import IO, TYPE_CHECKING, Any
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.exports import frames
-from pdfqa_core.exports.conversations import markdown_table
 from pdfqa_core.exports.evaluation_files import write_jsonl
 from pdfqa_core.exports.figure import COLOURS, draw_curve, figure_file, new_figure, page_svg
 from pdfqa_core.exports.frames import (
@@ -220,7 +219,7 @@ def _place(hit: Hit, filenames: Mapping[str, str]) -> str:
 
 
 # ----------------------------------------------------------------------------------------------------
-# The result tables of a study: as a table of numbers, as LaTeX for a thesis, as Markdown, and as a chart.
+# The result tables of a study: as a table of numbers, as LaTeX for a thesis, and as a chart.
 
 COLUMNS = {
     "rater": TEXT, "group": TEXT, "value": TEXT, "measure": TEXT, "mean": NUMBER, "low": NUMBER, "high": NUMBER,
@@ -361,14 +360,6 @@ def results_latex(rows: Sequence[ResultRow], study: str) -> bytes:
             )
         )
     return b"\n".join(made)
-
-
-def results_markdown(rows: Sequence[ResultRow], study: str) -> bytes:
-    """Return the tables as Markdown."""
-    parts = [f"# {study}"]
-    for table in result_tables(rows):
-        parts += [f"## {table.title}", markdown_table(table.head, table.texts, numbers=table.head.index("n"))]
-    return "\n\n".join([*parts, INTERVALS]).encode("utf-8", errors="replace") + b"\n"
 
 
 def _latex_text(text: str) -> str:

@@ -10,12 +10,9 @@ from math import isfinite, nan
 
 from pdfqa_core.csv_format import read_csv
 from pdfqa_core.errors import UsageError
-from pdfqa_core.metrics.against_people import Powered, Trust, against_people, prediction_powered
+from pdfqa_core.metrics.against_people import Trust, against_people
 from pdfqa_core.metrics.agreement import (
-    Agreement,
     AgreementOfMany,
-    agreement_over_time,
-    mean_places,
     ordered,
     summary_of_pairs,
     whole_scale,
@@ -29,7 +26,6 @@ from pdfqa_core.metrics.human_results import (
     human_results,
     majority,
 )
-from pdfqa_core.metrics.statistics import clusters_of
 from pdfqa_core.protocols.annotation import Given, Judged, agreement_table, judged
 from pdfqa_core.protocols.answers import TEXT, AnswerRow, score_answers
 from pdfqa_core.protocols.base import Pair, Values
@@ -37,20 +33,12 @@ from pdfqa_core.study_types import MISSED, Adjudication, AppliesTo, Criterion, I
 from pdfqa_core.types import Answer, Support, Turn
 
 # ----------------------------------------------------------------------------------------------------
-# The agreement of a study's annotators: of all of them, of each pair, and over time.
-
-
-@dataclass(frozen=True, slots=True)
-class CriterionAgreement:
-    """Agreement under one criterion: of all annotators with each pair, and of the first pair from start to end."""
-
-    all: AgreementOfMany
-    over_time: tuple[Agreement, ...] = ()
+# The agreement of a study's annotators: of all of them and of each pair.
 
 
 def study_agreement(
     given: Mapping[str, Given], criteria: Sequence[Criterion], conversations: Mapping[str, str], *, seed: int = 0
-) -> tuple[CriterionAgreement, ...]:
+) -> tuple[AgreementOfMany, ...]:
     """Return the agreement for each criterion that somebody rated; `given` are the ratings by annotator.
 
     `conversations` gives the conversation of each turn: intervals resample turns, or conversations where they are many
@@ -77,8 +65,7 @@ def study_agreement(
             continue
         pairs = [rows[criterion.name] for rows in tables.values()]
         scale = ordered(criterion.scale) if whole_scale(criterion.scale) else criterion.scale
-        summary = summary_of_pairs(criterion.name, values, pairs, scale, conversations, seed=seed)
-        found.append(CriterionAgreement(summary, _over_time(given, criterion, scale, conversations, seed)))
+        found.append(summary_of_pairs(criterion.name, values, pairs, scale, conversations, seed=seed))
     return tuple(found)
 
 
@@ -100,25 +87,6 @@ def with_others(criteria: Sequence[Criterion], ratings: Iterable[Rating]) -> tup
         kind = AppliesTo.PASSAGE if of_passages[name] else AppliesTo.ANSWER
         others.append(Criterion(name, scale, scale, ("",) * len(scale), kind, name.capitalize()))
     return (*criteria, *others)
-
-
-def _over_time(
-    given: Mapping[str, Given], criterion: Criterion, scale: Sequence[str], conversations: Mapping[str, str], seed: int
-) -> tuple[Agreement, ...]:
-    names = tuple(given)[:2]
-    one, other = (given[name] for name in names)
-    shared = [key for key in one if key in other and key[1] == criterion.name]
-    moments = [[side[key].rated_at.timestamp() for key in shared] for side in (one, other)]
-    return agreement_over_time(
-        [one[key].value for key in shared],
-        [other[key].value for key in shared],
-        mean_places(*moments),
-        labels=scale,
-        criterion=criterion.name,
-        annotators=(names[0], names[1]),
-        seed=seed,
-        clusters=clusters_of([item for item, _ in shared], conversations),
-    )
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -308,14 +276,6 @@ OWN = {
 _SHARE = {Support.SUPPORTED: 1.0, Support.PARTLY: 0.5, Support.NOT_FOUND: 0.0}
 
 
-@dataclass(frozen=True, slots=True)
-class StudyMeasures:
-    """What each measure is worth beside people, and the accuracy that it gives with them on all items it scored."""
-
-    trust: tuple[Trust, ...]
-    powered: tuple[Powered, ...]
-
-
 def own_scores(answer: Answer) -> dict[str, float | None]:
     """Return what the program says of an answer itself, by the names in OWN; None where it says nothing."""
     sentences, citations = answer.sentences, answer.citations
@@ -355,16 +315,14 @@ def gold_pairs(turns: Sequence[Turn], gold: Sequence[AnswerRow]) -> tuple[Pair, 
     return tuple(found)
 
 
-def read_scores(data: bytes) -> tuple[dict[str, dict[str, float | None]], dict[str, str]]:
-    """Return scores by measure and item from a table, and the conversation of each item where it has that column.
+def read_scores(data: bytes) -> dict[str, dict[str, float | None]]:
+    """Return scores by measure and item from a table.
 
     Its columns are item, measure and value; an empty value is no score. Raises UsageError that names the row.
     """
     table = read_csv(data, ("item", "measure", "value"))
     places = [table.header.index(name) for name in ("item", "measure", "value")]
-    talk = table.header.index("conversation") if "conversation" in table.header else None
     found: dict[str, dict[str, float | None]] = {}
-    talks = {}
     for row in table.rows:
         item, measure, text = (row.cells[place].strip() for place in places)
         try:
@@ -378,9 +336,7 @@ def read_scores(data: bytes) -> tuple[dict[str, dict[str, float | None]], dict[s
         if item in found.setdefault(measure, {}):
             raise UsageError(f"Row {row.number}: {item!r} has a score of {measure!r} already.", "Keep one.")
         found[measure][item] = value
-        if talk is not None and row.cells[talk].strip():
-            talks[item] = row.cells[talk].strip()
-    return found, talks
+    return found
 
 
 def text_scores(pairs: Sequence[Pair], more: Sequence[Sequence[Values]] = ()) -> dict[str, dict[str, float | None]]:
@@ -414,16 +370,13 @@ def study_measures(
     scores: Scores,
     conversations: Mapping[str, str],
     *,
-    disputed: Collection[str] = (),
     seed: int = 0,
-) -> StudyMeasures:
+) -> tuple[Trust, ...]:
     """Return what the measures are worth beside the labels of people, best first by AUROC; those without a score not.
 
-    `scores` may hold items without a label: their scores, where they lie in 0..1, give the accuracy on all items by
-    prediction-powered inference. `disputed` are items that people did not agree on: they are no random part of all, and
-    play no part. `conversations` gives the conversation of an item; an item without is its own.
+    Items without a label play no part. `conversations` gives the conversation of an item; an item without is its own.
     """
-    trust, powered = [], []
+    trust = []
     for measure, values in scores.items():
         if all(value is None for value in values.values()):
             continue
@@ -438,34 +391,8 @@ def study_measures(
                 seed=seed,
             )
         )
-        open_ones = {item: value for item, value in values.items() if item not in disputed}
-        found = _powered(measure, labels, open_ones, conversations)
-        if found is not None:
-            powered.append(found)
     trust.sort(key=lambda one: -1.0 if one.auroc.value is None else one.auroc.value, reverse=True)
-    return StudyMeasures(tuple(trust), tuple(powered))
-
-
-def _powered(
-    measure: str, labels: Mapping[str, float], values: Mapping[str, float | None], conversations: Mapping[str, str]
-) -> Powered | None:
-    known = {item: value for item, value in values.items() if value is not None}
-    if not known or not all(0 <= value <= 1 for value in known.values()):
-        return None
-    judged = [item for item in known if item in labels]
-    others = [item for item in known if item not in labels]
-    return (
-        prediction_powered(
-            measure,
-            [labels[item] for item in judged],
-            [known[item] for item in judged],
-            [known[item] for item in others],
-            clusters=[conversations.get(item, item) for item in judged],
-            other_clusters=[conversations.get(item, item) for item in others],
-        )
-        if others and judged
-        else None
-    )
+    return tuple(trust)
 
 
 def _words(question: str) -> str:

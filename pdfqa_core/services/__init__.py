@@ -30,7 +30,6 @@ from pdfqa_core.services.readings import Claim
 from pdfqa_core.services.studies import StudyService
 from pdfqa_core.services.tasks import Job, Tasks, job_name
 from pdfqa_core.services.training import TrainingService
-from pdfqa_core.services.versions import Notice
 from pdfqa_core.settings import Settings
 from pdfqa_core.storage import (
     Collection,
@@ -47,7 +46,7 @@ from pdfqa_core.whole_files import remove_left_over
 
 __all__ = [
     "ANSWER", "LOCAL_OWNER", "SAMPLE", "SUMMARY", "Batch", "Claim", "Collection", "ConversationSummary", "Job",
-    "Notice", "Outcome", "PageView", "Picture", "Preparing", "Reading", "RunRequest", "Services", "StudyTurn",
+    "Outcome", "PageView", "Picture", "Preparing", "Reading", "RunRequest", "Services", "StudyTurn",
     "Summary", "SyntheticQuestion", "job_name", "open_to_others",
 ]  # fmt: skip
 

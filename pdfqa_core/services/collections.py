@@ -12,7 +12,6 @@ from pathlib import Path, PurePosixPath
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.storage import Collection, Store
 from pdfqa_core.storage.collections import PREFIX
-from pdfqa_core.storage.versions import REPLACED
 from pdfqa_core.whole_files import DAMAGE
 
 # ----------------------------------------------------------------------------------------------------
@@ -125,14 +124,10 @@ class Scope:
 
 
 class CollectionService:
-    """The collections of each owner. A scope is a sequence of ids of documents and of collections; empty: everything.
-
-    A document that was replaced by a newer version stands for that one.
-    """
+    """The collections of each owner. A scope is a sequence of ids of documents and collections; empty: everything."""
 
     def __init__(self, store: Store) -> None:
         self.kept = store.collections
-        self._versions = store.versions
         self._documents = store.documents
         self._owners = store.owners
 
@@ -223,22 +218,20 @@ class CollectionService:
             return Scope()
         documents = {document.id: document.state.usable for document in self._documents.list(owner)}
         collections = {one.id: one for one in self.kept.list(owner)}
-        successors = {one.earlier_id: one.document_id for one in self._versions.list(owner) if one.decision == REPLACED}
         chosen, searched, empty = list[str](), list[str](), list[str]()
         gone = {True: 0, False: 0}  # how many collections, how many documents
         for one in scope:
-            now = one if one in collections else _newest(one, documents, successors)
-            if now in collections:
-                usable = [i for i in collections[now].document_ids if documents.get(i)]
+            if one in collections:
+                usable = [i for i in collections[one].document_ids if documents.get(i)]
                 searched += usable
                 if not usable:
-                    empty.append(collections[now].name)
-            elif now in documents:
-                searched.append(now)
+                    empty.append(collections[one].name)
+            elif one in documents:
+                searched.append(one)
             else:
                 gone[one.startswith(PREFIX)] += 1
                 continue
-            chosen.append(now)
+            chosen.append(one)
         notes = [EMPTY.format(name) for name in empty]
         if gone[False]:
             notes.append(SOME_GONE if chosen else ALL_GONE)
@@ -259,12 +252,3 @@ class CollectionService:
                 "Put documents in on the Documents tab, or ask about something else.",
             )
         return found
-
-
-def _newest(document_id: str, documents: dict[str, bool], successors: dict[str, str]) -> str:
-    """Return the document itself if it is there, else the newer version that took its place, if any did."""
-    seen = set[str]()
-    while document_id not in documents and document_id in successors and document_id not in seen:
-        seen.add(document_id)
-        document_id = successors[document_id]
-    return document_id

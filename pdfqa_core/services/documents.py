@@ -30,7 +30,6 @@ from pdfqa_core.services.reading_jobs import ReadingJobs
 from pdfqa_core.services.readings import name_of, read_pdf, used_reading, wanted_reading
 from pdfqa_core.services.secret_words import Passwords
 from pdfqa_core.services.tasks import Tasks
-from pdfqa_core.services.versions import NewerVersionService
 from pdfqa_core.settings import ExtractionSettings, ServerSettings, Settings
 from pdfqa_core.shipped import SHIPPED
 from pdfqa_core.storage import Reading, Store
@@ -278,7 +277,6 @@ class DocumentService:
         demo = settings.server.demo  # there one place is always kept for the others
         self.slots = Slots(max(2, count), max(2, count) - 1) if demo else Slots(count)
         self.collections = CollectionService(store)
-        self.versions = NewerVersionService(store.versions, self)
         self.pages = PageService(self, settings, tasks)
         self.jobs = ReadingJobs(store.workspace / "incoming", self, tasks)
         try:

@@ -201,7 +201,6 @@ class ReadingJobs:
             batch.take(event)
             if isinstance(event, Document):
                 self._read_already(batch, event)
-                self._documents.versions.look(batch.owner, event)
                 for noted in self._documents.when_read:
                     noted(batch.owner, event)
 

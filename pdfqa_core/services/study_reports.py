@@ -15,11 +15,8 @@ from pdfqa_core.exports.agreement import (
     agreement_frame,
     agreement_html,
     agreement_latex,
-    agreement_markdown,
     measures_frame,
     measures_latex,
-    measures_markdown,
-    over_time_svg,
 )
 from pdfqa_core.exports.frames import FORMATS, write_frame
 from pdfqa_core.exports.studies import (
@@ -27,19 +24,17 @@ from pdfqa_core.exports.studies import (
     results_figure,
     results_frame,
     results_latex,
-    results_markdown,
     results_panels,
 )
-from pdfqa_core.metrics.agreement import Agreement
+from pdfqa_core.metrics.against_people import Trust
+from pdfqa_core.metrics.agreement import Agreement, AgreementOfMany
 from pdfqa_core.metrics.human_results import ResultRow
 from pdfqa_core.protocols.annotation import AnnotationProgress, Judged, agreement_table, by_annotator, judged
 from pdfqa_core.protocols.study_measures import (
     ERROR_CATEGORIES,
     OWN,
-    CriterionAgreement,
     Disagreement,
     Scores,
-    StudyMeasures,
     disagreements,
     own_scores,
     people_say,
@@ -124,13 +119,11 @@ class StudyResults:
 
 
 # By report and form: how files end.
-_TABLES = {**FORMATS, "markdown": "md"}
 _FIGURES = {kind: kind for kind in figure.FORMATS}
 REPORTS: Mapping[str, Mapping[str, str]] = {
-    "results": {**_TABLES, **_FIGURES},
-    "agreement": {**_TABLES, "html": "html", **_FIGURES},
+    "results": {**FORMATS, **_FIGURES},
+    "agreement": {**FORMATS, "html": "html", **_FIGURES},
 }
-MEASURE_FORMS = _TABLES
 HIDDEN = "The results can be seen once two people or more have signed in and rated everything."
 _KEPT = 32  # tables of studies that are remembered
 
@@ -165,7 +158,7 @@ class StudyReports:
         if len(names) < 2:
             return StudyResults(steps, ())
         pair = (names[0], viewer if viewer in names[1:] else names[1])
-        rows = {row.criterion: row for one in self._agreed(found) for row in one.all.pairs if row.annotators == pair}
+        rows = {row.criterion: row for one in self._agreed(found) for row in one.pairs if row.annotators == pair}
         criteria = [one for one in found.criteria if not one.is_text]
         nobody = agreement_table({}, {}, criteria, annotators=pair, conversations={})  # under which nobody rated
         label = {one.name: one.label for one in criteria}
@@ -180,7 +173,7 @@ class StudyReports:
         found = self.opened(owner, study_id, viewer).counted
         return self._remembered("results", found, lambda: self._results(found))
 
-    def agreement(self, owner: str, study_id: str, viewer: str | None) -> tuple[CriterionAgreement, ...]:
+    def agreement(self, owner: str, study_id: str, viewer: str | None) -> tuple[AgreementOfMany, ...]:
         """Return the agreement under each criterion; empty where fewer than two have rated."""
         return self._agreed(self.opened(owner, study_id, viewer).counted)
 
@@ -194,12 +187,10 @@ class StudyReports:
         study_id: str,
         viewer: str | None,
         more: Scores | None = None,
-        conversations: Mapping[str, str] | None = None,
-    ) -> StudyMeasures:
+    ) -> tuple[Trust, ...]:
         """Return what measures of the answers are worth beside people: what the program says of them, and `more`.
 
-        `more` are scores by measure and item, an item being the id of a turn or anything else that nobody judged;
-        `conversations` are those of such others.
+        `more` are scores by measure and item, an item being the id of a turn.
         """
         found = self.opened(owner, study_id, viewer).counted
         answers = next(
@@ -214,9 +205,8 @@ class StudyReports:
             for name, value in own_scores(turn.answer).items():
                 scores.setdefault(name, {})[turn.id] = value
         scores = {name: values for name, values in scores.items() if any(one is not None for one in values.values())}
-        talks = {**(conversations or {}), **{one.turn.id: one.conversation_id for one in found.turns}}
-        disputed = {one.item_id for one in found.ratings if one.criterion == answers.name} - set(labels)
-        return study_measures(labels, {**scores, **(more or {})}, talks, disputed=disputed)
+        talks = {one.turn.id: one.conversation_id for one in found.turns}
+        return study_measures(labels, {**scores, **(more or {})}, talks)
 
     def dispute(self, owner: str, study_id: str, viewer: str | None, turn_id: str) -> DisputedItem:
         """Return an item with what annotators differ on in it. Raises UsageError if there is no such item."""
@@ -274,23 +264,16 @@ class StudyReports:
         self._studies.changes.adjudicate(made)
         return made
 
-    def measures_file(self, owner: str, study_id: str, found: StudyMeasures, kind: str) -> RatingsFile:
-        """Return measures against people as a file; `kind` is one of MEASURE_FORMS."""
+    def measures_file(self, owner: str, study_id: str, trust: Sequence[Trust], kind: str) -> RatingsFile:
+        """Return measures against people as a file; `kind` is one of FORMATS."""
         study = self._studies.kept.get(owner, study_id).name
-        if kind == "latex":
-            data = measures_latex(study, found.trust, found.powered, OWN)
-        elif kind == "markdown":
-            data = measures_markdown(study, found.trust, found.powered, OWN)
-        else:
-            data = write_frame(measures_frame(found.trust, found.powered), kind)
-        return RatingsFile(file_name("measures", study, MEASURE_FORMS[kind]), data, len(found.trust))
+        data = measures_latex(study, trust, OWN) if kind == "latex" else write_frame(measures_frame(trust), kind)
+        return RatingsFile(file_name("measures", study, FORMATS[kind]), data, len(trust))
 
-    def charts(self, owner: str, study_id: str, viewer: str | None) -> tuple[tuple[tuple[str, str], ...], str]:
-        """Return the charts of the results, each with its title, and kappa over time, as SVG for a page."""
-        found = self.opened(owner, study_id, viewer).counted
-        rows, agreed = self.results(owner, study_id, viewer), self.agreement(owner, study_id, viewer)
-        draw = lambda: (results_panels(rows), over_time_svg([one.over_time for one in agreed]))  # noqa: E731
-        return self._remembered("charts", found, draw)
+    def charts(self, owner: str, study_id: str, viewer: str | None) -> tuple[tuple[str, str], ...]:
+        """Return the charts of the results, each with its title, as SVG for a page."""
+        found, rows = self.opened(owner, study_id, viewer).counted, self.results(owner, study_id, viewer)
+        return self._remembered("charts", found, lambda: results_panels(rows))
 
     def file(self, owner: str, study_id: str, report: str, kind: str, viewer: str | None) -> RatingsFile:
         """Return a report as a file; `report` and `kind` are keys of REPORTS."""
@@ -306,7 +289,7 @@ class StudyReports:
             data, count = _agreement_file(found, study, kind), len(found)
         return RatingsFile(file_name(report, study, forms[kind]), data, count)
 
-    def _agreed(self, found: RatedStudy) -> tuple[CriterionAgreement, ...]:
+    def _agreed(self, found: RatedStudy) -> tuple[AgreementOfMany, ...]:
         talks = {one.turn.id: one.conversation_id for one in found.turns}
         criteria = with_others(found.criteria, found.ratings)
         return self._remembered("agreement", found, lambda: study_agreement(found.given, criteria, talks))
@@ -381,24 +364,19 @@ def _results_file(rows: Sequence[ResultRow], study: str, kind: str) -> bytes:
         return results_figure(rows, study, kind)
     if kind == "latex":
         return results_latex(rows, study)
-    if kind == "markdown":
-        return results_markdown(rows, study)
     return write_frame(results_frame(rows), kind)
 
 
-def _agreement_file(found: Sequence[CriterionAgreement], study: str, kind: str) -> bytes:
-    pairs = [pair for one in found for pair in one.all.pairs]
-    many = [one.all for one in found if len(one.all.annotators) > 2]
-    over_time = [one.over_time for one in found]
+def _agreement_file(found: Sequence[AgreementOfMany], study: str, kind: str) -> bytes:
+    pairs = [pair for one in found for pair in one.pairs]
+    many = [one for one in found if len(one.annotators) > 2]
     if kind in figure.FORMATS:
-        return agreement_figure(study, pairs, over_time, kind)
+        return agreement_figure(study, pairs, kind)
     if kind == "latex":
         return agreement_latex(study, pairs, many)
-    if kind == "markdown":
-        return agreement_markdown(study, pairs, many, over_time)
     if kind == "html":
-        return agreement_html(study, datetime.now(UTC), pairs, many, over_time=over_time)
-    return write_frame(agreement_frame(pairs, [one.all for one in found]), kind)
+        return agreement_html(study, datetime.now(UTC), pairs, many)
+    return write_frame(agreement_frame(pairs, found), kind)
 
 
 def file_name(what: str, study: str, suffix: str) -> str:

@@ -3,7 +3,6 @@
 from pdfqa_core.storage.records import (
     Collection,
     ConversationSummary,
-    NewerVersion,
     Outcome,
     Reading,
     StudyTurn,
@@ -14,6 +13,6 @@ from pdfqa_core.storage.records import (
 from pdfqa_core.storage.store import DATABASE_FILE, Store
 
 __all__ = [
-    "DATABASE_FILE", "Collection", "ConversationSummary", "NewerVersion", "Outcome", "Reading", "Store", "StudyTurn",
+    "DATABASE_FILE", "Collection", "ConversationSummary", "Outcome", "Reading", "Store", "StudyTurn",
     "Summary", "SyntheticQuestion", "TurnText",
 ]  # fmt: skip

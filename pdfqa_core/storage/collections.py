@@ -104,27 +104,6 @@ def forget(connection: Connection, owner: str, document_id: str) -> None:
     )
 
 
-def take_place(connection: Connection, owner: str, document_id: str, earlier_id: str) -> None:
-    """Let a document be in all collections that another one is in, within a transaction."""
-    inside = (
-        select(collection_documents.c.document_id, collection_documents.c.collection_id)
-        .join(collections, collections.c.id == collection_documents.c.collection_id)
-        .where(collections.c.owner == owner, collection_documents.c.document_id.in_([document_id, earlier_id]))
-    )
-    rows = connection.execute(inside).all()
-    has = {row.collection_id for row in rows if row.document_id == document_id}
-    for row in rows:
-        if row.document_id == earlier_id and row.collection_id not in has:
-            connection.execute(
-                update(collection_documents)
-                .where(
-                    collection_documents.c.collection_id == row.collection_id,
-                    collection_documents.c.document_id == earlier_id,
-                )
-                .values(document_id=document_id)
-            )
-
-
 def _clean(name: str) -> str:
     """Return a name as it is stored. Raises UsageError if it is empty."""
     clean = " ".join(name.split())[:LONGEST_NAME].strip()

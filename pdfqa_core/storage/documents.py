@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Row, Select, delete, func, select
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.json_codec import decode_page
-from pdfqa_core.storage import collections, readings, summaries, synthetic_questions, versions
+from pdfqa_core.storage import collections, readings, summaries, synthetic_questions
 from pdfqa_core.storage.database import Database, record, row_of, upsert
 from pdfqa_core.storage.files import PdfFiles, mark_removed, settle
 from pdfqa_core.storage.records import Reading
@@ -169,7 +169,6 @@ def _remove(connection: Connection, owner: str, ids: Sequence[str]) -> None:
         connection.execute(delete(documents).where(documents.c.id == document_id, documents.c.owner == owner))
         readings.remove(connection, document_id, owner)
         collections.forget(connection, owner, document_id)
-        versions.forget(connection, owner, document_id)
         summaries.remove(connection, document_id, owner)
         synthetic_questions.remove(connection, document_id, owner)
         if not connection.scalar(select(func.count()).where(documents.c.id == document_id)):

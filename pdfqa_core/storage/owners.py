@@ -18,7 +18,6 @@ from pdfqa_core.storage.tables import (
     annotators,
     collections,
     conversations,
-    document_versions,
     documents,
     evaluations,
     held_conversations,
@@ -131,5 +130,4 @@ def _remove(connection: Connection, owner: str) -> None:
     for table in (evaluations, runs, conversations, preferences):  # what was found, and predictions, go with them
         connection.execute(delete(table).where(table.c.owner == owner))
     stored_documents.remove_all(connection, owner)
-    for table in (collections, document_versions):
-        connection.execute(delete(table).where(table.c.owner == owner))
+    connection.execute(delete(collections).where(collections.c.owner == owner))

@@ -47,20 +47,6 @@ class Collection:
 
 
 @dataclass(frozen=True, slots=True)
-class NewerVersion:
-    """A document that looks like a newer version of another one: `same_pages` of its `page_count` pages are the same.
-
-    `decision` is what the owner said: nothing yet, KEPT (both of them), or REPLACED (the earlier one was removed).
-    """
-
-    document_id: str
-    earlier_id: str
-    same_pages: int
-    page_count: int
-    decision: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Reading:
     """How one way of reading a document ended for its owner.
 

@@ -22,7 +22,6 @@ from pdfqa_core.storage.studies import Studies
 from pdfqa_core.storage.study_changes import StudyChanges
 from pdfqa_core.storage.summaries import Summaries
 from pdfqa_core.storage.synthetic_questions import SyntheticQuestions
-from pdfqa_core.storage.versions import Versions
 
 DATABASE_FILE = "pdfqa.sqlite"
 
@@ -36,7 +35,6 @@ class Store:
         self.files = PdfFiles(workspace / "pdfs", database)
         self.documents = Documents(database, self.files)
         self.collections = Collections(database)
-        self.versions = Versions(database)
         self.conversations = Conversations(database)
         self.studies = Studies(database)
         self.invitations = Invitations(database)

@@ -287,17 +287,6 @@ collection_documents = Table(
     Index(None, "document_id"),
 )
 
-document_versions = Table(
-    "document_versions",
-    metadata,
-    text_column("owner", key=True),
-    text_column("document_id", key=True),
-    text_column("earlier_id", key=True),
-    Column("same_pages", Integer, nullable=False),
-    Column("page_count", Integer, nullable=False),
-    text_column("decision"),
-)
-
 conversations = Table(
     "conversations",
     metadata,

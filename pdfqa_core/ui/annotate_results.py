@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,12 @@ import gradio as gr
 from markupsafe import Markup
 
 from pdfqa_core.errors import PdfQAError
-from pdfqa_core.exports.agreement import EXPLAINED, POWERED, kappa_matrix, name_of
+from pdfqa_core.exports.agreement import EXPLAINED, kappa_matrix, name_of
 from pdfqa_core.exports.studies import INTERVALS, counted_words, result_tables
+from pdfqa_core.metrics.against_people import Trust
+from pdfqa_core.metrics.agreement import AgreementOfMany
 from pdfqa_core.protocols.answers import read_rows
-from pdfqa_core.protocols.study_measures import OWN, CriterionAgreement, StudyMeasures, gold_pairs, text_scores
+from pdfqa_core.protocols.study_measures import OWN, gold_pairs, text_scores
 from pdfqa_core.services import Services
 from pdfqa_core.ui import downloads
 from pdfqa_core.ui.components import error_html, live_html, render
@@ -20,10 +23,10 @@ from pdfqa_core.ui.components import error_html, live_html, render
 # What can be downloaded: what it is called, and the report and form that it is.
 FILES = {
     "Results, CSV": ("results", "csv"), "Results, LaTeX": ("results", "latex"),
-    "Results, Markdown": ("results", "markdown"), "Results, chart (PDF)": ("results", "pdf"),
+    "Results, chart (PDF)": ("results", "pdf"),
     "Results, chart (PNG)": ("results", "png"), "Agreement, report (HTML)": ("agreement", "html"),
     "Agreement, CSV": ("agreement", "csv"), "Agreement, LaTeX": ("agreement", "latex"),
-    "Agreement, Markdown": ("agreement", "markdown"), "Agreement, figure (PDF)": ("agreement", "pdf"),
+    "Agreement, figure (PDF)": ("agreement", "pdf"),
     "Measures against people, CSV": ("measures", "csv"), "Measures against people, LaTeX": ("measures", "latex"),
     "Ratings, a row per item (CSV)": ("ratings", "wide"), "The study for another workspace (ZIP)": ("study", "zip"),
 }  # fmt: skip
@@ -75,21 +78,18 @@ def tables_html(services: Services, owner: str, study_id: str, viewer: str) -> s
     found = reports.agreement(owner, study_id, viewer)
     if not tables and not found:
         return ""
-    charts, over_time = reports.charts(owner, study_id, viewer)
     return render(
         "annotate_tables",
         tables=tables,
         intervals=INTERVALS,
         counted=counted_words,
-        charts=[(title, Markup(svg)) for title, svg in charts],  # noqa: S704 - drawn by the program, names escaped
-        over_time=Markup(over_time),  # noqa: S704 - as above
-        many=[_of_many(one) for one in found if len(one.all.annotators) > 2],
-        steps=[one.over_time for one in found if one.over_time],
-        indices=[one.all.pairs[0] for one in found if one.all.pairs[0].n],
+        charts=[(title, Markup(svg)) for title, svg in reports.charts(owner, study_id, viewer)],  # noqa: S704 - drawn by the program, names escaped
+        many=[_of_many(one) for one in found if len(one.annotators) > 2],
+        indices=[one.pairs[0] for one in found if one.pairs[0].n],
     )
 
 
-def measured(services: Services, owner: str, study_id: str, viewer: str, gold: str | None) -> StudyMeasures:
+def measured(services: Services, owner: str, study_id: str, viewer: str, gold: str | None) -> tuple[Trust, ...]:
     """Return what measures are worth beside people; `gold` is the path of a file with gold answers."""
     reports, more = services.studies.reports, None
     if gold:
@@ -98,15 +98,13 @@ def measured(services: Services, owner: str, study_id: str, viewer: str, gold: s
     return reports.measures(owner, study_id, viewer, more)
 
 
-def measures_html(found: StudyMeasures) -> str:
+def measures_html(trust: Sequence[Trust]) -> str:
     """Return the table of measures against people; what they need where there are none."""
     return render(
         "annotate_measures",
-        trust=found.trust,
-        powered=found.powered,
+        trust=trust,
         explained=EXPLAINED,
-        with_scores=POWERED,
-        names={name: name_of(name, OWN) for name in (one.measure for one in found.trust)},
+        names={one.measure: name_of(one.measure, OWN) for one in trust},
     )
 
 
@@ -130,6 +128,6 @@ def report(
     return downloads.write(file.name, file.data), ""
 
 
-def _of_many(one: CriterionAgreement) -> dict[str, Any]:
-    names, cells = kappa_matrix(one.all)
-    return {"found": one.all, "names": names, "rows": list(zip(names, cells, strict=True))}
+def _of_many(one: AgreementOfMany) -> dict[str, Any]:
+    names, cells = kappa_matrix(one)
+    return {"found": one, "names": names, "rows": list(zip(names, cells, strict=True))}

@@ -14,7 +14,7 @@ from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.extraction.beside import PDFS_ATTACHED
 from pdfqa_core.extraction.visual import LOW_CONFIDENCE
 from pdfqa_core.ingest import Source
-from pdfqa_core.services import Batch, Notice, Preparing, Reading, Services, recipes
+from pdfqa_core.services import Batch, Preparing, Reading, Services, recipes
 from pdfqa_core.services.documents import sample_pdf
 from pdfqa_core.services.pages import ocr_extractor
 from pdfqa_core.settings import ExtractionSettings
@@ -84,8 +84,8 @@ _TONES = {
 class DocumentRow:
     """A line of the table; `urgent`: OCR would find text that is missing.
 
-    `collections` are the names of those it is in, `newer` says what it looks like a newer version of. `attached`: there
-    are PDFs attached to it, which is looked up for the open document. `leaving`: it is about to be removed.
+    `collections` are the names of those it is in. `attached`: there are PDFs attached to it, which is looked up for the
+    open document. `leaving`: it is about to be removed.
     """
 
     document: Document
@@ -99,7 +99,6 @@ class DocumentRow:
     ocr: bool
     urgent: bool
     collections: Sequence[str] = ()
-    newer: Notice | None = None
     attached: bool = False
     leaving: bool = False
 
@@ -208,7 +207,7 @@ class Handlers:
         counts = self.services.index.passage_counts(session.owner, session.settings)
         states = self.services.index.preparation.states(session.owner)
         readings = {(r.document_id, r.extractor): r for r in documents.kept.readings(session.owner)}
-        names, newer = names_by_document(self.services, session), documents.versions.notices(session.owner)
+        names = names_by_document(self.services, session)
         shown, leaving = shown_collection(self.services, session), documents.leaving.of(session.owner)
         rows, known = [], documents.kept.list(session.owner)
         for one in known:
@@ -218,7 +217,7 @@ class Handlers:
             row = self._row(one, reading, passages, states.get(one.id))
             attached = one.id == chosen and self._has_attached(one)
             row = replace(row, attached=attached, leaving=one.id in leaving)
-            rows.append(replace(row, collections=names.get(one.id, ()), newer=newer.get(one.id)))
+            rows.append(replace(row, collections=names.get(one.id, ())))
         has_sample = documents.has_sample(session.owner)
         return render(
             "documents",
@@ -407,11 +406,6 @@ class Handlers:
                 chosen = "" if chosen in gone else chosen
             case "undo":
                 self.services.documents.leaving.undo(session.owner, [data["document"]])
-            case "replace":
-                self.services.documents.versions.replace(session.owner, data["document"], data["earlier"])
-                chosen = data["document"] if chosen == data["earlier"] else chosen
-            case "keep-both":
-                self.services.documents.versions.keep_both(session.owner, data["document"], data["earlier"])
             case "open":
                 chosen = data["document"]
             case "stop":

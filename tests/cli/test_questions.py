@@ -40,7 +40,7 @@ def test_ingest(empty, run, make_pdf):
     first, second = done.data["documents"]
     assert {**first, "document_id": "", "passages": 0, "authors": ""} == {
         "filename": "harbour-heat.pdf", "document_id": "", "state": "ready", "reason": "", "pages": 8, "passages": 0,
-        "extractor": "direct", "authors": "", "confidence": None, "newer_version_of": "",
+        "extractor": "direct", "authors": "", "confidence": None,
     }  # fmt: skip
     assert (len(first["document_id"]), first["passages"] > 20, second["pages"], second["passages"]) == (64, True, 1, 1)
     assert list((empty / "indexes").glob("*/manifest.json"))

@@ -1,4 +1,4 @@
-"""Which measure can be trusted: correlations with people, thresholds on held-out folds, prediction-powered means."""
+"""Which measure can be trusted: correlations with people, thresholds on held-out folds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from pdfqa_core.metrics.against_people import (
     _spearman,
     against_people,
     best_threshold,
-    prediction_powered,
 )
 
 
@@ -95,33 +94,3 @@ def test_what_cannot_be_told_is_said() -> None:
         against_people("m", [1.0, 2.0], [1])
     with pytest.raises(UsageError, match="1 \\(correct\\) or 0"):
         against_people("m", [1.0], [3])
-
-
-# ------------------------------------------------------------------ prediction-powered inference
-
-
-def test_the_published_formula_by_hand() -> None:
-    labels, scores, others = [1.0, 0.0, 1.0, 1.0], [0.9, 0.2, 0.6, 0.7], [0.8, 0.1, 0.9, 0.7, 0.4, 0.6]
-    found = prediction_powered("judge", labels, scores, others)
-    assert found is not None
-    y, f, g = np.array(labels), np.array(scores), np.array(others)
-    weight = min(1.0, np.cov(y, f)[0, 1] / ((1 + 4 / 6) * np.var([*f, *g], ddof=1)))
-    mean = y.mean() + weight * (g.mean() - f.mean())
-    error = np.sqrt(np.var(y - weight * f, ddof=1) / 4 + weight**2 * np.var(g, ddof=1) / 6)
-    assert (found.weight, found.mean) == (pytest.approx(weight), pytest.approx(mean))
-    assert (found.low, found.high) == (
-        pytest.approx(mean - 1.959964 * error),
-        pytest.approx(min(1, mean + 1.959964 * error)),
-    )
-    assert found.plain == 0.75
-
-
-def test_the_interval_holds_the_truth_as_often_as_it_says() -> None:
-    rng = random.Random(8)
-    held = 0
-    for _ in range(300):
-        truth = [float(rng.random() < 0.6) for _ in range(400)]
-        judge = [0.6 * one + 0.4 * rng.random() for one in truth]
-        found = prediction_powered("judge", truth[:80], judge[:80], judge[80:])
-        held += found.low <= 0.6 <= found.high
-    assert 0.91 <= held / 300 <= 0.99

@@ -6,18 +6,14 @@ https://cran.r-project.org/web/packages/irrCAC/vignettes/overview.html
 
 from __future__ import annotations
 
-import random
-
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from pdfqa_core.metrics.agreement import (
     Agreement,
     agreement,
-    agreement_over_time,
     gwet_ac1,
     krippendorff_alpha,
-    mean_places,
 )
 from tests.metrics.test_many_annotators import FOUR, units
 
@@ -87,33 +83,3 @@ def test_a_constant_annotator_makes_kappa_0() -> None:
     assert found.kappa == 0
     assert found.note.startswith("Ben gave every item the label '1', so kappa can only be 0")
     assert "undefined" in table(50, 0, 0, 0).note
-
-
-# ------------------------------------------------------------------ over time
-
-
-def test_parts_follow_the_order_of_rating() -> None:
-    rng = random.Random(2)
-    labels = [rng.choice("01") for _ in range(80)]
-    learnt = [label if place >= 40 else rng.choice("01") for place, label in enumerate(labels)]
-    order = list(range(80))
-    shuffled = random.Random(3).sample(order, 80)
-    parts = agreement_over_time(
-        [labels[place] for place in shuffled], [learnt[place] for place in shuffled],
-        [float(place) for place in shuffled], resamples=100,
-    )  # fmt: skip
-    assert [part.n for part in parts] == [20] * 4
-    assert [part.agreement for part in parts[2:]] == [1, 1]
-    for place, part in enumerate(parts):
-        chosen = slice(20 * place, 20 * place + 20)
-        assert part.kappa == pytest.approx(cohen_kappa_score(labels[chosen], learnt[chosen]))
-
-
-def test_too_few_items_have_no_parts_and_few_have_fewer() -> None:
-    assert agreement_over_time(["1"] * 19, ["0"] * 19, list(range(19))) == ()
-    parts = agreement_over_time(["1", "0"] * 12, ["1", "0"] * 12, list(range(24)), resamples=0)
-    assert [part.n for part in parts] == [12, 12]
-
-
-def test_the_place_of_an_item_is_the_mean_of_both_annotators_places() -> None:
-    assert mean_places([10.0, 20.0, 30.0], [7.0, 5.0, 6.0]) == [1.0, 0.5, 1.5]

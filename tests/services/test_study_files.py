@@ -180,7 +180,7 @@ def test_judged_answers_become_a_study(store: Store) -> None:
         ("q1", 1, "Where is it?"), ("q1", 2, "And how big?"), ("q2", 1, "Who built it?"),
     ]  # fmt: skip
     (found,) = studies.reports.agreement("me", study.id, None)
-    pair = found.all.pairs[0]
+    pair = found.pairs[0]
     assert (pair.criterion, pair.annotators, pair.n, pair.agreement) == ("answer", ("Ada", "Ben"), 2, 0.5)
     with pytest.raises(UsageError, match="once two people or more"):  # Ben has not judged everything
         studies.reports.results("me", study.id, "")
@@ -195,8 +195,8 @@ def test_criteria_of_others_are_compared_too(store: Store) -> None:
     table = b"question,answer,tone: Ada,tone: Ben\nQ1,A1,4,4\nQ2,A2,2,3\nQ3,A3,1,1\n"
     study = files.of_table("me", table, "Tones", Columns())
     (found,) = studies.reports.agreement("me", study.id, None)
-    assert (found.all.criterion, found.all.labels) == ("tone", ("1", "2", "3", "4"))
-    assert [one.weights for one in found.all.pairs[0].weighted] == ["linear", "quadratic"]
+    assert (found.criterion, found.labels) == ("tone", ("1", "2", "3", "4"))
+    assert [one.weights for one in found.pairs[0].weighted] == ["linear", "quadratic"]
 
 
 def test_missing_values_are_no_ratings(store: Store) -> None:
@@ -204,7 +204,7 @@ def test_missing_values_are_no_ratings(store: Store) -> None:
     table = b"question;answer;tone: Ada;tone: Ben\nQ1;A1;4;4,0\nQ2;A2;2;NA\nQ3;A3;2,5;2.50\nQ4;A4;-;1\n"
     study = files.of_table("me", table, "Tones", Columns())
     (found,) = studies.reports.agreement("me", study.id, None)
-    assert (found.all.labels, found.all.pairs[0].n, found.all.pairs[0].agreement) == (("1", "2", "2.5", "4"), 2, 1)
+    assert (found.labels, found.pairs[0].n, found.pairs[0].agreement) == (("1", "2", "2.5", "4"), 2, 1)
     study_id = two_talks(store, studies)
     said = b"item,answer: Ada,answer: Ben\na1,1.0,NA\na2,N/A,0\n"
     assert files.add_ratings("me", study_id, said, Columns(), ["Ada", "Ben"]) == 2

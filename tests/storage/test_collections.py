@@ -1,12 +1,11 @@
-"""Collections of documents, and which of two documents took the place of the other."""
+"""Collections of documents."""
 
 from __future__ import annotations
 
 import pytest
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.storage import NewerVersion, Store
-from pdfqa_core.storage.versions import KEPT, REPLACED
+from pdfqa_core.storage import Store
 from tests.storage.conftest import document, pages_of
 
 
@@ -75,37 +74,9 @@ def test_a_removed_document_leaves_its_owners_collections_only(store: Store) -> 
     assert contents(store, "you") == {"Letters": (shared,)}
 
 
-def test_an_owner_who_goes_takes_collections_and_versions_along(store: Store) -> None:
-    one, two = add(store, b"one"), add(store, b"two")
-    store.versions.found("me", NewerVersion(two, one, 1, 1))
-    store.collections.put("me", store.collections.make("me", "Letters").id, [one])
+def test_an_owner_who_goes_takes_collections_along(store: Store) -> None:
+    store.collections.put("me", store.collections.make("me", "Letters").id, [add(store, b"one")])
     store.collections.make("you", "Letters")
     store.owners.remove("me")
     assert contents(store) == {}
-    assert store.versions.list("me") == ()
     assert contents(store, "you") == {"Letters": ()}
-
-
-# ------------------------------------------------------------ versions
-
-
-def test_what_was_decided_of_two_documents_stays(store: Store) -> None:
-    one, two = add(store, b"one"), add(store, b"two")
-    found = NewerVersion(two, one, 3, 4)
-    store.versions.found("me", found)
-    store.versions.found("me", found)
-    assert store.versions.list("me") == (found,)
-    store.versions.decide("me", two, one, KEPT)
-    store.versions.found("me", found)
-    assert [one.decision for one in store.versions.list("me")] == [KEPT]
-    assert store.versions.list("you") == ()
-
-
-def test_only_two_documents_that_are_there_are_versions(store: Store) -> None:
-    one, two, three = add(store, b"one"), add(store, b"two"), add(store, b"three")
-    store.versions.found("me", NewerVersion(two, one, 3, 4))
-    for owner, newer, earlier in (("you", two, one), ("me", three, one), ("me", one, two)):
-        with pytest.raises(UsageError, match="not two versions"):
-            store.versions.decide(owner, newer, earlier, REPLACED)
-    store.documents.remove("me", one)
-    assert store.versions.list("me") == ()

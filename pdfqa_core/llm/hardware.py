@@ -1,4 +1,4 @@
-"""What this machine has for language models: cores, memory, how fast it is read, and which models fit."""
+"""What this machine has for language models: cores, memory, and which models fit."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import ctypes
 import logging
 import os
 import platform
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,10 +13,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from pdfqa_core.errors import ModelError, StoppedError
-from pdfqa_core.interfaces import StopSignal
+from pdfqa_core.errors import ModelError
 from pdfqa_core.llm.native import library
-from pdfqa_core.streaming import is_set
 
 if TYPE_CHECKING:
     import psutil
@@ -32,8 +29,6 @@ BESIDE = 50_000_000  # bytes of tokenizer, graph and buffers that do not grow wi
 COMFORTABLE, MOST = 0.7, 0.95  # shares of the memory
 BUSY = 0.7  # cores that other programs use before one is left to them
 WATCHED = 0.25  # seconds over which the use of the processor is measured
-BLOCK = 4_000_000  # bytes that one step of the bandwidth test reads
-WINDOW = 0.2  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,53 +179,6 @@ def fit(needed: int, of: Memory) -> Fit:
     if needed <= COMFORTABLE * of.total:
         return Fit.FITS
     return Fit.TIGHT if needed <= MOST * of.total else Fit.TOO_LARGE
-
-
-def read_bandwidth(size: int, threads: int, *, seconds: float = 1.5, stop: StopSignal | None = None) -> float:
-    """Return how many bytes a second the memory gives to `threads` threads that read `size` bytes again and again.
-
-    A language model reads its whole file for every token it writes, so bandwidth / size limits its tokens per second.
-    `size` should be the file's size: a smaller block may stay in the processor's cache. It is the best of several
-    windows, because other programs only make it smaller. Raises StoppedError.
-    """
-    import numpy as np
-
-    share = max(BLOCK, size // threads)
-    done = [0] * threads
-    ready, over = threading.Barrier(threads + 1), threading.Event()
-
-    def work(place: int) -> None:
-        data = np.ones(share, dtype=np.int8)  # written by the thread that reads it
-        ready.wait()
-        while not over.is_set():
-            for start in range(0, len(data), BLOCK):
-                block = data[start : start + BLOCK]
-                block.max()  # looks at 64 bytes at a time without Python's lock
-                done[place] += block.nbytes
-                if over.is_set():
-                    return
-
-    workers = [threading.Thread(target=work, args=(place,), name="bandwidth", daemon=True) for place in range(threads)]
-    for worker in workers:
-        worker.start()
-    ready.wait()
-    try:
-        return _best_window(done, seconds, stop)
-    finally:
-        over.set()
-        for worker in workers:
-            worker.join()
-
-
-def _best_window(done: list[int], seconds: float, stop: StopSignal | None) -> float:
-    best, end = 0.0, time.perf_counter() + seconds
-    while time.perf_counter() < end:
-        began, before = time.perf_counter(), sum(done)
-        time.sleep(WINDOW)
-        if is_set(stop):
-            raise StoppedError
-        best = max(best, (sum(done) - before) / (time.perf_counter() - began))
-    return best
 
 
 # ----------------------------------------------------------------------------------------------------

@@ -103,8 +103,8 @@ class Changes:
     def speed_test(self, stop: StopSignal) -> Iterator[Progress | Speed]:
         """Measure the model in use, see `speed_test`; what was measured is kept."""
         for event in speed_test(self.language, stop):
-            if isinstance(event, Speed) and event.limit is not None:
-                self.files.keep_measured(event.bandwidth, event.answer_rate / event.limit)
+            if isinstance(event, Speed) and not self.language.offload:
+                self.files.keep_measured(event.size * event.answer_rate)
             yield event
 
     # ------------------------------------------------------------ servers

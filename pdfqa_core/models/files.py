@@ -420,9 +420,9 @@ class ModelFiles:
         """Keep which encoder is used for the next start."""
         self._write(retrieval={"embedding_model": name})
 
-    def keep_measured(self, bandwidth: float, share: float) -> None:
-        """Keep the bytes a second of this machine's memory and the share of them that answers reach."""
-        self._write(measured={"bandwidth": bandwidth, "share": share})
+    def keep_measured(self, rate: float) -> None:
+        """Keep how many bytes of its file a model reads in a second while it writes: the file once for each token."""
+        self._write(measured={"bandwidth": rate, "share": 1.0})
 
     def expected_speed(self, size: int) -> float | None:
         """Return the tokens a second expected of a file of `size` bytes here; None before the first speed test."""

@@ -358,7 +358,7 @@ class LanguageModel:
             return
         if answer.completion_tokens >= LONG_ANSWER and seconds and self._files.expected_speed(1) is None:
             try:
-                self._files.keep_measured(file.stat().st_size * answer.completion_tokens / seconds, 1.0)
+                self._files.keep_measured(file.stat().st_size * answer.completion_tokens / seconds)
             except PdfQAError as error:
                 _log.warning("how fast the model writes was not kept: %s", error)
 

@@ -1,4 +1,4 @@
-"""How fast the language model in use reads and writes here, beside what this machine's memory allows."""
+"""How fast the language model in use reads and writes here."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ import time
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
-from pdfqa_core.background import in_background
 from pdfqa_core.errors import ModelError, PdfQAError, StoppedError
 from pdfqa_core.interfaces import LLM, Message, StopSignal, Usage
 from pdfqa_core.llm.catalogue import title_of
-from pdfqa_core.llm.hardware import read_bandwidth
 from pdfqa_core.models.language import LanguageModel
 from pdfqa_core.streaming import EitherStop
 from pdfqa_core.types import Progress
@@ -25,35 +23,21 @@ LONGEST = 1500  # tokens of the test's prompt
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """What the speed test found. Rates are tokens a second, `bandwidth` and `size` bytes (a second).
-
-    `limit` is how many tokens a second the memory allows, because each needs the whole file once; None where the model
-    runs on a GPU as well.
-    """
+    """What the speed test found. Rates are tokens a second, `size` is the model's file in bytes."""
 
     model: str
     prompt_tokens: int
     prompt_rate: float
     answer_tokens: int
     answer_rate: float
-    bandwidth: float
     size: int
-    threads: int
-    limit: float | None
 
     @property
     def words(self) -> str:
         """What the numbers mean."""
-        wait = f"A prompt of 500 tokens takes {500 / self.prompt_rate:.1f} s, "
-        wait += f"an answer of 100 tokens {100 / self.answer_rate:.1f} s."
-        if self.limit is None:
-            return wait
-        share = self.answer_rate / self.limit
-        if share >= 0.6:
-            return f"{wait} Answers come about as fast as this memory allows; only a smaller file would be faster."
         return (
-            f"{wait} Answers reach {share:.0%} of what this memory allows: the processor holds them back, or other "
-            "programs do. Try another number of threads."
+            f"A prompt of 500 tokens takes {500 / self.prompt_rate:.1f} s, "
+            f"an answer of 100 tokens {100 / self.answer_rate:.1f} s."
         )
 
 
@@ -66,16 +50,13 @@ def speed_test(language: LanguageModel, stop: StopSignal) -> Iterator[Progress |
     if used.engine == "openai":
         raise PdfQAError("The speed of a server is not measured.", "Use its own test, or a model of this computer.")
     llm = language.llm()
-    threads = llm.engine.threads
     yield Progress("loading the model", 0, 100)
     for step in llm.prepare(stop):
         yield Progress(step.phase, 0, 100)
     if language.file is None or not language.file.is_file():
         raise ModelError(f"The file of {title_of(used.model)} is gone.", "Use another model.")
     size = language.file.stat().st_size
-    yield Progress("measuring the memory", 5, 100)
-    bandwidth = yield from in_background(lambda _: read_bandwidth(size, threads, stop=stop))
-    yield Progress("reading a prompt", 20, 100)
+    yield Progress("reading a prompt", 5, 100)
     read = yield from _read_speed(llm, PROBE, stop)
     sentences = round(PROBE * READING * read[1] / max(1, read[0]))
     most = min(LONGEST, llm.context_size // 2)
@@ -84,8 +65,7 @@ def speed_test(language: LanguageModel, stop: StopSignal) -> Iterator[Progress |
     read = yield from _read_speed(llm, sentences, stop)
     yield Progress("writing an answer", 60, 100)
     written = yield from _write_speed(llm, stop)
-    limit = None if llm.engine.offload else bandwidth / size
-    yield Speed(llm.name, read[0], read[1], written[0], written[1], bandwidth, size, threads, limit)
+    yield Speed(llm.name, read[0], read[1], written[0], written[1], size)
 
 
 def _question(sentences: int) -> list[Message]:

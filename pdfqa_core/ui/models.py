@@ -256,7 +256,7 @@ class Handlers:
                 yield begun, gr.Button(visible=False), gr.Button(visible=True), gr.skip()
                 for event in changes.speed_test(stop):
                     if isinstance(event, Speed):
-                        message = render("models_speed", speed=event, size=gigabytes(event.size))
+                        message = render("models_speed", speed=event)
                     else:
                         yield work_html(event), gr.skip(), gr.skip(), gr.skip()
         except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again

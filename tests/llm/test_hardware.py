@@ -1,12 +1,9 @@
 from __future__ import annotations
 
-import threading
-
 import psutil
 import pytest
 
-from pdfqa_core.errors import StoppedError
-from pdfqa_core.llm.hardware import Dimensions, Fit, Memory, fit, memory, needed_memory, read_bandwidth
+from pdfqa_core.llm.hardware import Dimensions, Fit, Memory, fit, memory, needed_memory
 
 
 def test_a_container_has_what_its_limit_leaves(tmp_path):
@@ -38,11 +35,3 @@ def test_what_a_model_needs_is_file_cache_and_buffer():
 @pytest.mark.parametrize(("needed", "found"), [(7, Fit.FITS), (8, Fit.TIGHT), (9.5, Fit.TIGHT), (9.6, Fit.TOO_LARGE)])
 def test_fits_tight_or_too_large(needed, found):
     assert fit(needed, Memory(10, 1)) is found
-
-
-def test_the_bandwidth_test_can_be_stopped():
-    stop = threading.Event()
-    stop.set()
-    with pytest.raises(StoppedError):
-        read_bandwidth(20_000_000, 1, seconds=3600, stop=stop)
-    assert [t for t in threading.enumerate() if t.name == "bandwidth"] == []

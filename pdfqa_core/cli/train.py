@@ -54,7 +54,6 @@ _NUMBERS: Mapping[str, tuple[str, type, str]] = {  # option: (field of TrainingS
     "learning-rate": ("learning_rate", float, "highest learning rate of AdamW"),
     "warm-up": ("warm_up", float, "share of the steps in which the learning rate rises"),
     "scale": ("scale", float, "factor of scores before the softmax; 0: 20 for cosines of texts, 1 for others"),
-    "distil": ("distil", float, "weight of the margins of --teacher beside the loss (Margin-MSE); 0: none"),
     "chunk": ("chunk", int, "texts computed at once; fewer take less memory and more time"),
     "evaluate-every": ("evaluate_every", int, "steps between two scorings of held-out questions"),
     "patience": ("patience", int, "scorings without a better one after which a round ends; 0: never"),
@@ -119,9 +118,6 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         metavar="SHARE",
         help="a hit that scores above this share of the right passage's score is no negative; 0: all are "
         f"(default: {plan.margin:g})",
-    )
-    command.add_argument(
-        "--teacher", default="", metavar="MODEL", help="cross-encoder that scores for --margin (default: the retriever)"
     )
     command.add_argument(
         "--held-out",
@@ -213,7 +209,6 @@ def _plan(services: Services, arguments: argparse.Namespace, settings: Settings)
         TrainingSettings(**numbers, **chosen, k=settings.retrieval.k),
         arguments.among,
         arguments.margin,
-        arguments.teacher,
         arguments.held_out,
         arguments.unreviewed,
         arguments.restart,

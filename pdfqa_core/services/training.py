@@ -56,7 +56,6 @@ from pdfqa_core.training import (
     Scored,
     State,
     Step,
-    Teacher,
     TrainedOn,
     Trainee,
     TrainingData,
@@ -92,7 +91,7 @@ class TrainingPlan:
 
     `kind` is one of KINDS, `name` what the model will be called ("": the first free one). `base` is a path, a hub name
     or a name known here ("": what the settings name). Hard negatives are among the first `k` of the settings'
-    retriever; `margin` and `teacher` (path or hub name of a cross-encoder, "": the retriever's scores) filter them.
+    retriever; `margin` filters them.
     `held_out` is the share of questions whose documents are held out; with 0 the last weights are kept, since nothing
     chooses. `unreviewed` takes questions nobody has looked at besides those accepted. `restart` forgets a run that was
     stopped. No `document_ids`: all documents.
@@ -104,7 +103,6 @@ class TrainingPlan:
     settings: TrainingSettings = field(default_factory=TrainingSettings)
     k: int = 20
     margin: float = MARGIN
-    teacher: str = ""
     held_out: float = 0.2
     unreviewed: bool = False
     restart: bool = False
@@ -122,8 +120,6 @@ class TrainingPlan:
                 f"k is {self.k}, margin {self.margin} and the share held out {self.held_out}.",
                 "k is 1 or more, the margin 0 to 1, and the share 0 or more and below 1.",
             )
-        if self.settings.distil and not self.teacher:
-            raise UsageError("Margin distillation needs a teacher.", "Name a cross-encoder as teacher, or turn it off.")
         if self.kind == LATE_INTERACTION and self.settings.similarity != "cosine":
             raise UsageError("Late interaction compares tokens by cosine.", "Choose another kind, or cosine.")
         self.settings.check()
@@ -481,18 +477,7 @@ class TrainingService:
         usable: set[str],
     ) -> Example:
         hits = self._indexes.search_in(index, pair.question, settings, documents, max(DEPTH, plan.k))
-        return mine(pair, hits, plan.k, usable, margin=plan.margin, teacher=self._teacher(plan))
-
-    def _teacher(self, plan: TrainingPlan) -> Teacher | None:
-        """Return what scores passages for a question; None where the retriever's own scores do."""
-        if not plan.teacher:
-            return None
-        scorer = self._models.encoders.reranker(plan.teacher)
-
-        def scores(question: str, passages: Sequence[Passage]) -> Sequence[float]:
-            return [float(one) for one in scorer.scores(question, [index_text(one) for one in passages])]
-
-        return scores
+        return mine(pair, hits, plan.k, usable, margin=plan.margin)
 
     # ------------------------------------------------------------ what is told
 

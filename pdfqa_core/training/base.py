@@ -27,15 +27,11 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A pair with its hard negatives, best first. `found`: the out-of-domain retriever has p+ among its first k.
-
-    `margins` are the teacher's score of p+ less that of each negative; empty without a teacher.
-    """
+    """A pair with its hard negatives, best first. `found`: the out-of-domain retriever has p+ among its first k."""
 
     pair: Pair
     negatives: tuple[Passage, ...] = ()
     found: bool = False
-    margins: tuple[float, ...] = ()
 
     @property
     def triples(self) -> tuple[tuple[str, Passage, Passage], ...]:
@@ -50,8 +46,7 @@ class TrainingSettings:
     `steps` are those of each round, `batch` the questions of a step, `hard_negatives` those of each question in a step;
     the passages of the other questions are its in-batch negatives. `learning_rate` is the highest one: it rises over
     the first `warm_up` (share of the steps) and falls to 0 at the end. `scale` multiplies scores before the softmax
-    (0: the model's own). `distil` is the weight of the teacher's margins beside the loss (0: none). `chunk` texts are
-    computed at once, whatever the batch. `precision` "auto" is bf16 where the device has it, else fp32. Every
+    (0: the model's own). `chunk` texts are computed at once, whatever the batch. `precision` "auto" is bf16 where the device has it, else fp32. Every
     `evaluate_every` steps HR@k, MRR and loss on held-out documents are taken; after `patience` times without a better
     one the round ends (0: never). `keep` "best" takes the weights that scored best; "last" those of the last of all
     `steps`, which no score ends early. A bi-encoder's vectors are compared by `similarity`: "cosine", or "dot" for the
@@ -64,7 +59,6 @@ class TrainingSettings:
     learning_rate: float = 2e-5
     warm_up: float = 0.1
     scale: float = 0.0
-    distil: float = 0.0
     chunk: int = 16
     precision: Precision = "auto"
     evaluate_every: int = 25
@@ -85,5 +79,5 @@ class TrainingSettings:
             raise UsageError(f"learning_rate is {self.learning_rate}.", "Give a small number such as 2e-5.")
         if not 0 <= self.warm_up <= 1:
             raise UsageError(f"warm_up is {self.warm_up}.", "It is a share of the steps, 0 to 1.")
-        if min(self.scale, self.distil) < 0:
-            raise UsageError("scale and distil cannot be below 0.", "Change them.")
+        if self.scale < 0:
+            raise UsageError("scale cannot be below 0.", "Change it.")

@@ -15,7 +15,7 @@ from pdfqa_core.errors import StoppedError
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.streaming import is_set
 from pdfqa_core.training.base import Example, Precision, TrainingSettings
-from pdfqa_core.training.trainee import Embedded, Trainee, chunks, in_batch_loss, joined, margin_loss, same_chance
+from pdfqa_core.training.trainee import Embedded, Trainee, chunks, in_batch_loss, joined, same_chance
 from pdfqa_core.types import Passage
 
 if TYPE_CHECKING:
@@ -32,15 +32,13 @@ class Batch:
     """Questions and passages of a step.
 
     `positives` is the place of each question's passage; `ignored` are (question, passage) places of passages that are
-    not a question's own but share text with it, and so are no negatives. `margins` are (question, passage, what the
-    teacher gives the question's own passage more than this one).
+    not a question's own but share text with it, and so are no negatives.
     """
 
     questions: tuple[str, ...]
     passages: tuple[Passage, ...]
     positives: tuple[int, ...]
     ignored: tuple[tuple[int, int], ...]
-    margins: tuple[tuple[int, int, float], ...] = ()
 
 
 def batch_of(examples: Sequence[Example], step: int, settings: TrainingSettings) -> Batch:
@@ -56,14 +54,11 @@ def batch_of(examples: Sequence[Example], step: int, settings: TrainingSettings)
     chosen = [examples[row] for row in order[place * size : (place + 1) * size]]
     draw = Random(f"{settings.seed} step {step}")  # noqa: S311 - not a secret
     passages: dict[str, Passage] = {}
-    told: list[tuple[int, str, float]] = []
-    for row, example in enumerate(chosen):
+    for example in chosen:
         count = len(example.negatives)
         drawn = draw.sample(range(count), min(settings.hard_negatives, count))
         for one in (example.pair.positive, *(example.negatives[place] for place in drawn)):
             passages.setdefault(one.id, one)
-        if example.margins:
-            told += [(row, example.negatives[place].id, example.margins[place]) for place in drawn]
     # Longest first, so that what is computed at once is of one length; the names make the order certain.
     ordered = sorted(passages.values(), key=lambda one: (-len(one.text), one.id))
     places = {one.id: place for place, one in enumerate(ordered)}
@@ -74,9 +69,8 @@ def batch_of(examples: Sequence[Example], step: int, settings: TrainingSettings)
         for column, one in enumerate(ordered)
         if column != positives[row] and example.pair.positive.overlaps(one)
     ]
-    margins = tuple((row, places[name], margin) for row, name, margin in told)
     questions = tuple(example.pair.question for example in chosen)
-    return Batch(questions, tuple(ordered), tuple(positives), tuple(ignored), margins)
+    return Batch(questions, tuple(ordered), tuple(positives), tuple(ignored))
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -191,10 +185,7 @@ def _loss(
     for row, column in batch.ignored:
         ignored[row, column] = True
     positives = torch.tensor(batch.positives, device=scores.device)
-    loss = in_batch_loss(scores, positives, ignored.to(scores.device))
-    if settings.distil and batch.margins:
-        loss = loss + settings.distil * margin_loss(scores, positives, batch.margins)
-    return loss
+    return in_batch_loss(scores, positives, ignored.to(scores.device))
 
 
 def _precision(trainee: Trainee, settings: TrainingSettings) -> AbstractContextManager[object]:

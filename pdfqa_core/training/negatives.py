@@ -186,7 +186,6 @@ def said(summary: Summary, *, sign: bool = False) -> str:
 # ----------------------------------------------------------------------------------------------------
 # Hard negatives: what an out-of-domain retriever takes for the answer, without what may be one.
 
-Teacher: TypeAlias = Callable[[str, Sequence[Passage]], Sequence[float]]
 MARGIN = 0.95  # share of the right passage's score above which another is taken for right too
 
 
@@ -197,30 +196,20 @@ def mine(
     usable: Collection[str],
     *,
     margin: float = MARGIN,
-    teacher: Teacher | None = None,
 ) -> Example:
     """Return the pair with its hard negatives: those of the first k `hits` that do not share text with its passage.
 
     `hits` are the out-of-domain retriever's, as deep as it was asked; only passages with ids in `usable` count, so that
-    no held-out passage is learnt as wrong. A passage that the teacher scores above `margin` times the right one's score
-    is probably right too, and left out; without a `teacher` the hits' own scores say so (a right passage that was not
-    found scores 0). `margin` 0 turns that off. The teacher's margins are kept for distillation.
+    no held-out passage is learnt as wrong. A hit that scores above `margin` times the right passage's score is
+    probably right too, and left out (a right passage that was not found scores 0). `margin` 0 turns that off.
     """
     within = [hit for hit in hits if hit.passage.id in usable]
     right = [hit for hit in within if pair.positive.overlaps(hit.passage)]
     wrong = [hit for hit in within[:k] if not pair.positive.overlaps(hit.passage)]
     found = any(hit in right for hit in within[:k])
-    scores = [hit.score for hit in wrong]
     best = max((hit.score for hit in right), default=0.0)
-    if teacher is not None and wrong:
-        best, *scores = teacher(pair.question, [pair.positive, *(hit.passage for hit in wrong)])
-    kept = [
-        (hit.passage, best - score)
-        for hit, score in zip(wrong, scores, strict=True)
-        if not margin or score <= margin * best
-    ]
-    margins = tuple(by for _, by in kept) if teacher is not None else ()
-    return Example(pair, tuple(passage for passage, _ in kept), found, margins)
+    kept = [hit.passage for hit in wrong if not margin or hit.score <= margin * best]
+    return Example(pair, tuple(kept), found)
 
 
 def distractors(held_out: Iterable[Example], each: int) -> tuple[Passage, ...]:

@@ -140,7 +140,7 @@ class TrainingData:
         digest = hashlib.sha256()
         for example in self.examples:
             said = [example.pair.question, example.pair.positive.text, [one.id for one in example.negatives]]
-            digest.update(encode([*said, example.margins] if example.margins else said).encode())
+            digest.update(encode(said).encode())
         for pair in self.held_out:
             digest.update(encode([pair.id, pair.question, pair.positive.text]).encode())
         for one in (*self.passages, *self.held_out_passages, *self.distractors):

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 # The loss of a retriever: negative log-likelihood of the right passage among those of the batch.
 #
 # Sources: Karpukhin et al. 2020, "Dense Passage Retrieval", equation 2 and section 3.2 (in-batch negatives); Khattab
-# and Zaharia 2020, "ColBERT", for the score of late interaction; Hofstätter et al. 2020, "Improving Efficient Neural
-# Ranking Models with Cross-Architecture Knowledge Distillation", for the margins of a teacher.
+# and Zaharia 2020, "ColBERT", for the score of late interaction.
 
 
 def inner_products(questions: Tensor, passages: Tensor) -> Tensor:
@@ -61,21 +60,6 @@ def in_batch_loss(scores: Tensor, positives: Tensor, ignored: Tensor | None = No
     if ignored is not None:
         scores = scores.masked_fill(ignored, float("-inf"))
     return cross_entropy(scores, positives)
-
-
-def margin_loss(scores: Tensor, positives: Tensor, margins: Sequence[tuple[int, int, float]]) -> Tensor:
-    """Return the mean squared difference of the model's margins and a teacher's (Margin-MSE), a number.
-
-    `scores` and `positives` are as in `in_batch_loss`; `margins` are (question, passage, the teacher's margin), at
-    least one: how much more the question's own passage scores than this one.
-    """
-    import torch
-
-    rows = torch.tensor([row for row, _, _ in margins], device=scores.device)
-    columns = torch.tensor([column for _, column, _ in margins], device=scores.device)
-    told = torch.tensor([margin for _, _, margin in margins], device=scores.device, dtype=scores.dtype)
-    own = scores[rows, positives[rows]] - scores[rows, columns]
-    return torch.nn.functional.mse_loss(own, told)
 
 
 # ----------------------------------------------------------------------------------------------------

@@ -442,7 +442,7 @@ class Tab:
         }
 
     def _training_plan(self, session: Session, *fields: Any) -> TrainingPlan:
-        kind, name, unreviewed, base, teacher, precision, similarity, keep, *values = fields
+        kind, name, unreviewed, base, precision, similarity, keep, *values = fields
         numbers = {one: _number(value, one) for one, value in zip(NUMBERS, values, strict=True)}
         own = {one: numbers.pop(one) for one in ("k", "margin", "held_out")}
         settings = TrainingSettings(
@@ -452,8 +452,8 @@ class Tab:
             keep=keep,
             similarity=similarity if kind == BI_ENCODER else TrainingSettings().similarity,  # others have their own
         )
-        base, teacher = (base or "").strip(), (teacher or "").strip()
-        check_models(self.services, (), (base, teacher))
+        base = (base or "").strip()
+        check_models(self.services, (), (base,))
         return TrainingPlan(
             kind,
             (name or "").strip(),
@@ -461,7 +461,6 @@ class Tab:
             settings,
             own["k"],
             own["margin"],
-            teacher,
             own["held_out"],
             bool(unreviewed),
         )
@@ -599,7 +598,7 @@ def build(services: Services, session: gr.State) -> Shown:
         field.input(tab.drawn, [session, *making], parts.drawn, trigger_mode="always_last", **QUIET)
     kind, asked, examples, turns = making[0], making[2], making[4], making[5]
     kind.change(_concerned, kind, [asked, examples, turns], **AT_ONCE)
-    learnt, similarity = parts.training[0], parts.training[6]
+    learnt, similarity = parts.training[0], parts.training[5]
     learnt.change(lambda one: gr.Radio(visible=one == BI_ENCODER), learnt, similarity, **AT_ONCE)
     parts.drawn.click(tab.by_rules, [session, *making], [kind, parts.drawn], **QUIET)
     parts.make.click(tab.make, [*here, *making], shown, **QUIET)

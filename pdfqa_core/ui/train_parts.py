@@ -62,7 +62,6 @@ NUMBERS: Mapping[str, tuple[str, str, bool]] = {
     "k": ("Negatives among the first", "hits of the retriever", True),
     "margin": ("Margin", "a hit above this share of the right score is no negative; 0: off", False),
     "held_out": ("Held out", "share of the questions, by document; 0: none", False),
-    "distil": ("Margin distillation", "weight of the teacher's margins; 0: off", False),
 }
 
 
@@ -104,7 +103,7 @@ class Parts:
     downloads: Mapping[str, gr.Button]
     file: gr.DownloadButton
     page: gr.HTML
-    training: tuple[Any, ...]  # kind, name, unreviewed, base, teacher, precision, similarity, keep, then NUMBERS
+    training: tuple[Any, ...]  # kind, name, unreviewed, base, precision, similarity, keep, then NUMBERS
     triples: gr.Button
     estimate: gr.Button
     train: gr.Button
@@ -219,11 +218,6 @@ def _train() -> dict[str, Any]:
             info="Folder or name of a model; empty: the one that the recipe uses",
             elem_id="train-base",
         )
-        teacher = gr.Textbox(
-            label="Teacher",
-            info="Folder or hub name of a cross-encoder that judges negatives; empty: the retriever",
-            elem_id="train-teacher",
-        )
         precision = gr.Radio(
             list(get_args(Precision)),
             value=usual.precision,
@@ -247,9 +241,9 @@ def _train() -> dict[str, Any]:
                 elem_id="train-keep",
             )
         names, numbers = list(NUMBERS), []
-        for pair in zip(names[::2], names[1::2], strict=True):
+        for start in range(0, len(names), 2):
             with gr.Row():
-                for one in pair:
+                for one in names[start : start + 2]:
                     label, info, whole = NUMBERS[one]
                     value = getattr(plan if hasattr(plan, one) else usual, one)
                     numbers.append(
@@ -272,7 +266,7 @@ def _train() -> dict[str, Any]:
         stop = gr.Button("Stop", visible=False, elem_classes=["pq-stop"], elem_id="train-stop")
     live, curves = live_html(elem_id="train-live"), live_html(elem_id="train-curves")
     return {
-        "training": (kind, name, unreviewed, base, teacher, precision, similarity, keep, *numbers),
+        "training": (kind, name, unreviewed, base, precision, similarity, keep, *numbers),
         "triples": triples,
         "estimate": estimate,
         "train": train,

@@ -129,7 +129,7 @@ def test_visitors_of_a_demo_neither_make_questions_nor_train(open_services, plan
 
 
 def test_a_plan_that_cannot_be_carried_out_is_refused_at_once(services, plan):
-    with pytest.raises(UsageError, match="needs a teacher"):
-        services.training.jobs.train(LOCAL_OWNER, replace(plan, settings=replace(SHORT, distil=0.5)), SPLIT)
+    with pytest.raises(UsageError, match="k is 0"):
+        services.training.jobs.train(LOCAL_OWNER, replace(plan, k=0), SPLIT)
     with pytest.raises(UsageError, match="cannot be made"):
         services.training.jobs.make(LOCAL_OWNER, replace(MAKING, per_passage=0), SPLIT)

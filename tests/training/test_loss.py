@@ -6,7 +6,7 @@ from math import exp, log
 
 import pytest
 
-from pdfqa_core.training.trainee import in_batch_loss, inner_products, margin_loss, maxsim
+from pdfqa_core.training.trainee import in_batch_loss, inner_products, maxsim
 
 torch = pytest.importorskip("torch")
 
@@ -38,16 +38,6 @@ def test_what_answers_too_is_no_negative():
     found.backward()
     assert scores.grad[0, 1] == 0
     assert scores.grad[0, 0] < 0 < scores.grad[0, 2]
-
-
-def test_margins_are_the_teachers_own_and_their_squares_are_averaged():
-    scores = torch.tensor([[3.0, 1.0, 0.0], [0.0, 2.0, 2.5]], requires_grad=True)
-    positives = torch.tensor([0, 1])
-    assert margin_loss(scores, positives, [(0, 1, 2.0), (1, 2, -0.5)]).item() == 0
-    found = margin_loss(scores, positives, [(0, 1, 1.0), (0, 2, 5.0)])  # (2 - 1)² and (3 - 5)²
-    assert found.item() == pytest.approx(2.5)
-    found.backward()
-    assert scores.grad[1].abs().sum() == 0
 
 
 def test_inner_products_are_q_times_p_transposed():

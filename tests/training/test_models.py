@@ -150,24 +150,6 @@ def test_batches_follow_from_seed_and_step():
         assert not batch.ignored
 
 
-def test_margins_go_with_their_negatives_into_the_loss(tiny):
-    told = [replace(one, margins=(0.25, 0.5)) for one in examples()]
-    batch = batch_of(told, 0, TOY)
-    places = {one.id: place for place, one in enumerate(batch.passages)}
-    known = {one.pair.question: one for one in told}
-    for row, column, margin in batch.margins:
-        example = known[batch.questions[row]]
-        place = [places[one.id] for one in example.negatives].index(column)
-        assert margin == example.margins[place]
-    assert len(batch.margins) == len(batch.questions) * TOY.hard_negatives
-    assert replace(batch, margins=()) == batch_of(examples(), 0, TOY)
-    plain, same, distilled = (
-        backward(tiny["late-interaction"], one, index_text, 0, replace(TOY, distil=weight))
-        for one, weight in ((batch, 0.0), (replace(batch, margins=()), 1.0), (batch, 1.0))
-    )
-    assert plain == same < distilled
-
-
 def test_a_passage_that_shares_text_with_the_right_one_is_ignored_in_a_batch():
     one = examples()[0]
     span = one.pair.positive.spans[0]

@@ -1,4 +1,4 @@
-"""Hard negatives: never what overlaps the right passage or is held out, nor what a teacher takes for right too."""
+"""Hard negatives: never what overlaps the right passage or is held out, nor what scores as the right one."""
 
 from __future__ import annotations
 
@@ -51,18 +51,6 @@ def test_the_right_one_counts_however_deep_it_was_found():
     assert (names(example), example.found) == ([], False)
 
 
-def test_a_teacher_judges_instead_of_the_scores():
-    asked = []
-
-    def teacher(question, texts):
-        asked.append((question, [one.id for one in texts]))
-        return [0.8, 0.1, 0.79]
-
-    found = hits((OTHERS[0], 0.99), (RIGHT, 1.0), (OTHERS[1], 0.2))
-    assert names(mine(PAIR, found, 5, ALL, teacher=teacher)) == [OTHERS[0].id]
-    assert asked == [(PAIR.question, [RIGHT.id, OTHERS[0].id, OTHERS[1].id])]
-
-
 def test_documents_are_never_on_both_sides():
     asked = [pair for name in "abcde" for pair in pairs(name)]
     passages = [one for name in "abcde" for one in corpus(name)]
@@ -89,20 +77,6 @@ def test_of_one_document_the_last_pages_are_held_out():
     assert split.note == ONE_DOCUMENT
     assert whole in split.held_out_passages
     assert not any(one.overlaps(other) for one in split.training_passages for other in split.held_out_passages)
-
-
-def test_a_teachers_margins_are_kept_for_distillation():
-    told = {RIGHT.id: 4.0, OTHERS[0].id: 1.0, OTHERS[1].id: 3.9}
-
-    def teacher(question, passages):
-        return [told[one.id] for one in passages]
-
-    found = hits((OTHERS[0], 0.9), (OTHERS[1], 0.8), (RIGHT, 0.5))
-    example = mine(PAIR, found, 5, ALL, teacher=teacher)
-    assert (names(example), example.margins) == ([OTHERS[0].id], (3.0,))
-    everything = mine(PAIR, found, 5, ALL, teacher=teacher, margin=0)
-    assert everything.margins == (3.0, 4.0 - 3.9)
-    assert mine(PAIR, found, 5, ALL).margins == ()
 
 
 def test_distractors_are_the_first_of_each_question_once():

@@ -28,7 +28,7 @@ from tests.ui.serving import ROOT
 TIMEOUT = 180.0  # seconds that one answer may take on a busy machine
 AT_A_TIME = 40  # calls that wait in the queue together; it takes 64
 QUESTION = "How often are the meters read?"
-MODELS = ("train-base", "train-teacher")  # fields that name a model, which is for owners alone: they stay empty
+MODELS = ("train-base",)  # fields that name a model, which is for owners alone: they stay empty
 _MADE = re.compile(r"/(indexes|cache)/|/pdfqa\.sqlite[^/]*$")
 _ACTION = re.compile(r"""data-action=["']([a-z-]+)["']""")
 

@@ -13,6 +13,7 @@ from pdfqa_core.cli.evaluate.shown import reporter
 from pdfqa_core.cli.options import add_common, add_settings, settings_of, workspace_of, write_file
 from pdfqa_core.errors import PdfQAError, UsageError, in_file
 from pdfqa_core.exports.agreement import EXPLAINED, HEAD, trust_rows
+from pdfqa_core.exports.frames import FORMATS
 from pdfqa_core.exports.studies import INTERVALS, result_tables
 from pdfqa_core.extraction.process.outside import begins, read_file
 from pdfqa_core.json_codec import plain
@@ -36,7 +37,7 @@ from pdfqa_core.protocols.study_measures import (
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.services.accounts import entrance
 from pdfqa_core.services.evaluation import Overlap, first_questions
-from pdfqa_core.services.study_reports import FORMATS, REPORTS
+from pdfqa_core.services.study_reports import REPORTS
 from pdfqa_core.study_types import Role, Study
 from pdfqa_core.types import Turn
 

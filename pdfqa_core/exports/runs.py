@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import Evaluation, IndexCost, Prediction, Run, ScoredItem, ScoredSystem
-from pdfqa_core.exports.figure import draw_curve, figure_file, ink, look, new_figure, page_svg
+from pdfqa_core.exports.figure import draw_curve, figure_file, look, new_figure, page_svg
 from pdfqa_core.exports.table import difference, interval, is_share, measure_of
 from pdfqa_core.extraction.process.outside import read_file, unpacked
 from pdfqa_core.json_codec import checked, parse_json, plain
@@ -39,39 +39,18 @@ if TYPE_CHECKING:
 
 
 # ----------------------------------------------------------------------------------------------------
-# Charts of a run: every system's mean, by turn depth, by type of question, HR@k, measure against measure, seconds.
+# Charts of a run: every system's mean, and of the first MOST_LINES by turn depth, by type of question, and HR@k.
 #
-# Up to MOST_LINES systems are lines or points with 95 % bootstrap intervals. Of more, which would hide each other,
-# tables of numbers in colour are drawn, and points carry the number of their system.
+# Means have 95 % bootstrap intervals. More systems would hide each other.
 
 MOST_LINES = 5  # systems that are lines or points
 MOST_GROUPS = 16  # turns or types that a chart has room for
-_CLOSE = 0.04  # of the chart's height, and twice that of its width: nearer points share one label
 _WIDTH = 4.4  # inches
 _LONG_NAME = 26  # characters from which on a name takes two lines
 _LONGEST = 52  # that are shown of a name
 
 
-@dataclass(frozen=True, slots=True)
-class _Systems:
-    """The systems with the names that a legend has room for."""
-
-    systems: tuple[ScoredSystem, ...]
-    labels: tuple[str, ...]
-
-    @property
-    def many(self) -> bool:
-        return len(self.systems) > MOST_LINES
-
-    @property
-    def rows(self) -> list[str]:
-        """Names with their numbers as rows are labelled, on two lines where they are long."""
-        return [_two_lines(name) for name in self.numbered]
-
-    @property
-    def numbered(self) -> list[str]:
-        """Names with their numbers, where there are several."""
-        return [f"{n} {one}" for n, one in enumerate(self.labels, start=1)] if len(self.labels) > 1 else [*self.labels]
+_Lines = Mapping[str, ScoredSystem]  # systems by what a legend calls them
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,21 +62,21 @@ class _Panel:
     draw: Callable[[Axes], None]
 
 
-def chart_panels(evaluation: Evaluation, measure: str = "", against: str = "") -> tuple[tuple[str, str], ...]:
+def chart_panels(evaluation: Evaluation, measure: str = "") -> tuple[tuple[str, str], ...]:
     """Return each chart's title and its SVG for a page: ink is `currentColor`, lines are the variable `--line`.
 
-    `measure` is what is drawn (none given: the first), `against` what it is drawn against (none given: the next).
-    Nothing where nothing was scored. Raises UsageError for a measure that the evaluation has not.
+    `measure` is what is drawn (none given: the first). Nothing where nothing was scored. Raises UsageError for a
+    measure that the evaluation has not.
     """
     return tuple(
         (panel.title, page_svg(panel.title, f"c{place}-", panel.draw, (_WIDTH, panel.height)))
-        for place, panel in enumerate(_panels(evaluation, measure, against), start=1)
+        for place, panel in enumerate(_panels(evaluation, measure), start=1)
     )
 
 
-def charts_figure(evaluation: Evaluation, kind: str, measure: str = "", against: str = "") -> bytes:
+def charts_figure(evaluation: Evaluation, kind: str, measure: str = "") -> bytes:
     """Return all charts as one file; `kind` is png, svg or pdf. Raises UsageError for another, or nothing to draw."""
-    panels = list(_panels(evaluation, measure, against))
+    panels = list(_panels(evaluation, measure))
     if not panels:
         raise UsageError("There is nothing to draw: no measure has a value.", "Look at what is unscored.")
     columns = min(3, len(panels))
@@ -128,51 +107,39 @@ def drawable(evaluation: Evaluation) -> tuple[str, ...]:
     )
 
 
-def _panels(evaluation: Evaluation, measure: str, against: str) -> Iterator[_Panel]:
+def _panels(evaluation: Evaluation, measure: str) -> Iterator[_Panel]:
     measures = drawable(evaluation)
-    for name in filter(None, (measure, against)):
-        if name not in measures:
-            raise UsageError(f"There is nothing to draw of {name!r}.", f"Choose one of: {', '.join(measures)}.")
+    if measure and measure not in measures:
+        raise UsageError(f"There is nothing to draw of {measure!r}.", f"Choose one of: {', '.join(measures)}.")
     if not measures:
         return
     measure = measure or measures[0]
-    other = against if against and against != measure else next((name for name in measures if name != measure), "")
-    data = _Systems(evaluation.systems, tuple(_cut(one.name) for one in evaluation.systems))
-    count = len(data.systems)
-    means = [mean_of(one, measure) for one in data.systems]
     title = measure_of(measure).pretty_name
-    below = 0.19 * count if 1 < count <= MOST_LINES else 0.0  # a legend under the chart
-    if count > 1:
-        yield _Panel(f"{title} of every system", 1.1 + 0.34 * count, lambda a: _charted_means(a, data, means, title))
+    names = [_cut(one.name) for one in evaluation.systems]
+    labels = [f"{n} {one}" for n, one in enumerate(names, start=1)] if len(names) > 1 else names
+    if len(labels) > 1:
+        means = [mean_of(one, measure) for one in evaluation.systems]
+        yield _Panel(f"{title} of every system", 1.1 + 0.34 * len(labels), lambda a: _means_of(a, labels, means, title))
+    lines = dict(zip(labels[:MOST_LINES], evaluation.systems, strict=False))
+    below = 0.19 * len(lines) if len(lines) > 1 else 0.0  # a legend under the chart
+    which = f", the first {MOST_LINES} systems" if len(labels) > MOST_LINES else ""
     for by, words in ((TURN, "turn of the conversation"), (TYPE, "type of question")):
         groups = group_means(evaluation, by, measure)
         if 1 < len(groups) <= MOST_GROUPS:
-            yield _by_group(data, groups, by, title, words, below)
-    curves = [hit_curve(one) for one in data.systems]
+            yield _by_group(lines, groups, by, title, words, below, which)
+    curves = [hit_curve(one) for one in lines.values()]
     if any(len(curve) > 1 for curve in curves):
-        height = 1.1 + 0.34 * count if data.many else 3.2 + below
-        yield _Panel("Gold among the first k passages found (HR@k)", height, lambda a: _hits(a, data, curves))
-    if other and count > 1:
-        others = [mean_of(one, other) for one in data.systems]
-        name = measure_of(other).pretty_name
-        yield _Panel(f"{title} against {name}", 3.4 + below, lambda a: _against(a, data, others, means, name, title))
-    seconds = [latency(one) for one in data.systems]
-    if count > 1 and all(seconds):
-        middle = [Summary(1, 0, one[0], None, None) for one in seconds if one]
-        words = "Seconds of an answer (median)"
-        yield _Panel(
-            f"{title} against seconds", 3.4 + below, lambda a: _against(a, data, middle, means, words, title, time=True)
-        )
+        name = f"Gold among the first k passages found (HR@k){which}"
+        yield _Panel(name, 3.2 + below, lambda a: _hits(a, lines, curves))
 
 
-def _by_group(data: _Systems, groups: Sequence[GroupMeans], by: str, title: str, words: str, below: float) -> _Panel:
-    name = f"{title} by {by if by == TURN else words}"
-    if data.many:
-        return _Panel(name, 1.2 + 0.34 * len(data.systems), lambda a: _grouped_table(a, data, groups, words, title))
+def _by_group(
+    lines: _Lines, groups: Sequence[GroupMeans], by: str, title: str, words: str, below: float, which: str
+) -> _Panel:
     if by == TURN:
-        return _Panel(name, 3.2 + below, lambda a: _lines(a, data, groups, words, title))
-    height = 1.2 + len(groups) * (0.24 + 0.17 * len(data.systems)) + below
-    return _Panel(name, height, lambda a: _rows(a, data, groups, title))
+        return _Panel(f"{title} by {by}{which}", 3.2 + below, lambda a: _by_turn(a, lines, groups, words, title))
+    height = 1.2 + len(groups) * (0.24 + 0.17 * len(lines)) + below
+    return _Panel(f"{title} by {words}{which}", height, lambda a: _by_type(a, lines, groups, title))
 
 
 # ------------------------------------------------------------------ panels
@@ -191,14 +158,14 @@ def _share_axis(axes: Axes, title: str) -> None:
     axes.grid(axis="x")
 
 
-def _legend(axes: Axes, data: _Systems, below: float = 0.17) -> None:
-    """Put the names under the chart; many systems are known by the numbers that the first chart gives them."""
-    if 1 < len(data.systems) <= MOST_LINES:
-        columns = 1 if max(map(len, data.labels)) > _LONG_NAME else 2
+def _legend(axes: Axes, lines: _Lines, below: float = 0.17) -> None:
+    """Put the names under the chart."""
+    if len(lines) > 1:
+        columns = 1 if max(map(len, lines)) > _LONG_NAME + 2 else 2
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, -below), ncols=columns, frameon=False, fontsize=7.5)
 
 
-def _charted_means(axes: Axes, data: _Systems, means: Sequence[Summary], title: str) -> None:
+def _means_of(axes: Axes, labels: Sequence[str], means: Sequence[Summary], title: str) -> None:
     for place, summary in enumerate(means):
         if summary.mean is None:
             axes.text(0, place, "not scored", va="center", fontsize=7.5)
@@ -208,14 +175,14 @@ def _charted_means(axes: Axes, data: _Systems, means: Sequence[Summary], title: 
             summary.mean, place, xerr=[[low], [high]], capsize=2.5, linewidth=1.2, markersize=5.5, **look(place)
         )
         axes.text(1.04, place, f"{summary.mean:.2f}", va="center", fontsize=8)
-    axes.set_yticks(range(len(means)), data.rows)
+    axes.set_yticks(range(len(means)), [_two_lines(label) for label in labels])
     axes.set_ylim(len(means) - 0.4, -0.6)
     _share_axis(axes, title)
 
 
-def _lines(axes: Axes, data: _Systems, groups: Sequence[GroupMeans], words: str, title: str) -> None:
-    for place, (system, label) in enumerate(zip(data.systems, data.numbered, strict=True)):
-        shift = (place - (len(data.systems) - 1) / 2) * 0.09
+def _by_turn(axes: Axes, lines: _Lines, groups: Sequence[GroupMeans], words: str, title: str) -> None:
+    for place, (label, system) in enumerate(lines.items()):
+        shift = (place - (len(lines) - 1) / 2) * 0.09
         means = [(n + shift, one.means[system.name]) for n, one in enumerate(groups)]
         draw_curve(axes, [(x, one.mean, one.low, one.high) for x, one in means], place, label)
     axes.set_xticks(range(len(groups)), [f"{one.value}\nn = {one.n}" for one in groups])
@@ -223,12 +190,12 @@ def _lines(axes: Axes, data: _Systems, groups: Sequence[GroupMeans], words: str,
     axes.set_ylabel(f"{title} (0 to 1)")
     axes.set_xlabel(f"{words.capitalize()}; bars: 95 % intervals")
     axes.grid(axis="y")
-    _legend(axes, data, below=0.26)
+    _legend(axes, lines, below=0.26)
 
 
-def _rows(axes: Axes, data: _Systems, groups: Sequence[GroupMeans], title: str) -> None:
-    step = 0.8 / len(data.systems)
-    for place, (system, label) in enumerate(zip(data.systems, data.numbered, strict=True)):
+def _by_type(axes: Axes, lines: _Lines, groups: Sequence[GroupMeans], title: str) -> None:
+    step = 0.8 / len(lines)
+    for place, (label, system) in enumerate(lines.items()):
         for row, group in enumerate(groups):
             summary = group.means[system.name]
             if summary.mean is None:
@@ -236,7 +203,7 @@ def _rows(axes: Axes, data: _Systems, groups: Sequence[GroupMeans], title: str) 
             low, high = _bounds(summary)
             axes.errorbar(
                 summary.mean,
-                row + (place - (len(data.systems) - 1) / 2) * step,
+                row + (place - (len(lines) - 1) / 2) * step,
                 xerr=[[low], [high]],
                 capsize=2.5,
                 linewidth=1.2,
@@ -248,44 +215,14 @@ def _rows(axes: Axes, data: _Systems, groups: Sequence[GroupMeans], title: str) 
     axes.set_yticks(range(len(groups)), [f"{_short(one.value)}\nn = {one.n}" for one in groups])
     axes.set_ylim(len(groups) - 0.45, -0.55)
     _share_axis(axes, title)
-    _legend(axes, data)
+    _legend(axes, lines)
 
 
-def _grouped_table(axes: Axes, data: _Systems, groups: Sequence[GroupMeans], words: str, title: str) -> None:
-    means = [[group.means[system.name].mean for group in groups] for system in data.systems]
-    _table(axes, data, means, [f"{_short(one.value)}\nn = {one.n}" for one in groups])
-    axes.set_xlabel(f"{words.capitalize()}; mean {title}")
-
-
-def _table(axes: Axes, data: _Systems, means: Sequence[Sequence[float | None]], heads: Sequence[str]) -> None:
-    """Draw means as numbers on their colours, a row for each system."""
-    import matplotlib as mpl
-    import numpy as np
-
-    values = np.array([[np.nan if mean is None else mean for mean in row] for row in means], dtype=float)
-    colours = mpl.colormaps["viridis"].with_extremes(bad=(0.0, 0.0, 0.0, 0.0))
-    axes.imshow(np.ma.masked_invalid(values), cmap=colours, vmin=0, vmax=1, aspect="auto", interpolation="nearest")
-    for row, own in enumerate(means):
-        for column, mean in enumerate(own):
-            colour = ink() if mean is None else "black" if mean > 0.55 else "white"
-            text = "–" if mean is None else f"{mean:.2f}"
-            axes.text(column, row, text, ha="center", va="center", color=colour, fontsize=8)
-    axes.set_yticks(range(len(data.systems)), data.rows)
-    axes.set_xticks(range(len(heads)), heads)
-    axes.tick_params(length=0)
-
-
-def _hits(axes: Axes, data: _Systems, curves: Sequence[Sequence[float]]) -> None:
+def _hits(axes: Axes, lines: _Lines, curves: Sequence[Sequence[float]]) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    if data.many:
-        deepest = max(map(len, curves))
-        rows = [[curve[k] if k < len(curve) else None for k in range(deepest)] for curve in curves]
-        _table(axes, data, rows, [str(k) for k in range(1, deepest + 1)])
-        axes.set_xlabel("k (passages); share of questions")
-        return
     drawn: dict[tuple[float, ...], int] = {}
-    for place, (curve, label) in enumerate(zip(curves, data.numbered, strict=True)):
+    for place, (curve, label) in enumerate(zip(curves, lines, strict=True)):
         if not curve:
             continue
         same = drawn.setdefault(tuple(curve), place)
@@ -304,61 +241,7 @@ def _hits(axes: Axes, data: _Systems, curves: Sequence[Sequence[float]]) -> None
     axes.set_xlabel("k (passages)")
     axes.set_ylabel("HR@k: share of questions (0 to 1)")
     axes.grid(axis="y")
-    _legend(axes, data)
-
-
-def _against(
-    axes: Axes,
-    data: _Systems,
-    xs: Sequence[Summary],
-    ys: Sequence[Summary],
-    x_title: str,
-    y_title: str,
-    *,
-    time: bool = False,
-) -> None:
-    """Draw a point for each system, by its number; of few systems with the intervals of both means."""
-    points = []
-    for place, (x, y, label) in enumerate(zip(xs, ys, data.numbered, strict=True)):
-        if x.mean is None or y.mean is None:
-            continue
-        across, up = ((0.0, 0.0),) * 2 if data.many else (_bounds(x), _bounds(y))
-        axes.errorbar(
-            x.mean,
-            y.mean,
-            xerr=[[across[0]], [across[1]]],
-            yerr=[[up[0]], [up[1]]],
-            elinewidth=0.7,
-            alpha=0.35,
-            color=look(place)["color"],
-        )
-        axes.plot(x.mean, y.mean, linestyle="none", markersize=7, label=label, **look(place))
-        points.append((x.mean, y.mean, str(place + 1)))
-    bars = "" if data.many else "; bars: 95 % intervals"
-    axes.set_ylabel(y_title)
-    axes.set_xlabel(f"{x_title}{bars}")
-    axes.margins(0.18)
-    if time:
-        axes.set_xlim(left=0)
-    axes.grid()
-    left, right = axes.get_xlim()
-    bottom, top = axes.get_ylim()
-    for x_, y_, numbers in _labels(points, right - left, top - bottom):
-        axes.annotate(numbers, (x_, y_), xytext=(6, 5), textcoords="offset points", fontsize=8, fontweight="bold")
-    _legend(axes, data)
-
-
-def _labels(points: Sequence[tuple[float, float, str]], width: float, height: float) -> list[tuple[float, float, str]]:
-    """Return where numbers stand; points that are close to each other share a label ("3, 7")."""
-    found: list[tuple[float, float, str]] = []
-    for x, y, number in points:
-        for place, (other_x, other_y, numbers) in enumerate(found):
-            if abs(x - other_x) < 2 * _CLOSE * width and abs(y - other_y) < _CLOSE * height:
-                found[place] = (other_x, other_y, f"{numbers}, {number}")
-                break
-        else:
-            found.append((x, y, number))
-    return found
+    _legend(axes, lines)
 
 
 def _two_lines(text: str) -> str:

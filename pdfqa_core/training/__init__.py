@@ -38,7 +38,6 @@ from pdfqa_core.training.trainee import (
     Trainee,
     in_batch_loss,
     inner_products,
-    margin_loss,
     maxsim,
     pair_in,
 )
@@ -51,6 +50,6 @@ __all__ = [
     "Keep", "LateInteraction", "Pair", "Precision", "RankedPairs", "RoundRecord", "Scored", "Similarity", "Split",
     "State", "Step", "TrainedOn", "Trainee", "TrainingData", "TrainingEvent", "TrainingRecord",
     "TrainingSettings", "card", "check_leakage", "compared", "disk_bytes", "distractors", "estimate", "has_bf16",
-    "in_batch_loss", "inner_products", "joined", "leaked", "made_of", "margin_loss", "maxsim", "mine", "pair_in",
+    "in_batch_loss", "inner_products", "joined", "leaked", "made_of", "maxsim", "mine", "pair_in",
     "precision_on", "read_record", "said", "split_by_documents", "train_in_rounds", "words_hash",
 ]  # fmt: skip

@@ -45,12 +45,13 @@ class TrainingSettings:
 
     `steps` are those of each round, `batch` the questions of a step, `hard_negatives` those of each question in a step;
     the passages of the other questions are its in-batch negatives. `learning_rate` is the highest one: it rises over
-    the first `warm_up` (share of the steps) and falls to 0 at the end. `scale` multiplies scores before the softmax
-    (0: the model's own). `chunk` texts are computed at once, whatever the batch. `precision` "auto" is bf16 where the device has it, else fp32. Every
-    `evaluate_every` steps HR@k, MRR and loss on held-out documents are taken; after `patience` times without a better
-    one the round ends (0: never). `keep` "best" takes the weights that scored best; "last" those of the last of all
-    `steps`, which no score ends early. A bi-encoder's vectors are compared by `similarity`: "cosine", or "dot" for the
-    products S = Q Pᵀ of vectors of any length. A DPR pair always takes "dot", late interaction cosines of tokens.
+    the first `warm_up` (share of the steps) and falls to 0 at the end. `scale` multiplies scores before the softmax (0:
+    the model's own). `chunk` texts are computed at once, whatever the batch. `precision` "auto" is bf16 where the
+    device has it, else fp32. Every `evaluate_every` steps HR@k, MRR and loss on held-out documents are taken; after
+    `patience` times without a better one the round ends (0: never). `keep` "best" takes the weights that scored best;
+    "last" those of the last of all `steps`, which no score ends early. A bi-encoder's vectors are compared by
+    `similarity`: "cosine", or "dot" for the products S = Q Pᵀ of vectors of any length. A DPR pair always takes "dot",
+    late interaction cosines of tokens.
     """
 
     steps: int = 200

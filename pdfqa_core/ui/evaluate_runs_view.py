@@ -600,33 +600,25 @@ class RunResults:
 
     # ------------------------------------------------------------ charts
 
-    def charts(self, state: RunsState, session: Session, measure: str, against: str) -> tuple[Any, ...]:
+    def charts(self, state: RunsState, session: Session, measure: str) -> tuple[Any, ...]:
         """Return the choices of measures, and the charts of the shown runs."""
         if not state.run:
-            return gr.skip(), gr.skip(), ""
+            return gr.skip(), ""
         run = self.services.evaluation.runs.get(session.owner, state.run)
         if run.results is None:
-            return gr.skip(), gr.skip(), render("charts", charts=(), missing="There are no scores yet.")
+            return gr.skip(), render("charts", charts=(), missing="There are no scores yet.")
         evaluation = self.evaluation(state, session)
         names = drawable(evaluation)
         if not names:
-            return gr.skip(), gr.skip(), render("charts", charts=(), missing="No measure has a value to draw.")
+            return gr.skip(), render("charts", charts=(), missing="No measure has a value to draw.")
         measure = measure if measure in names else names[0]
-        others = [name for name in names if name != measure]
-        against = against if against in others else next(iter(others), "")
-        charts = self._charted(session.owner, state.runs, _stamp(evaluation), measure, against)
+        charts = self._charted(session.owner, state.runs, _stamp(evaluation), measure)
         listed = [(measure_of(name).pretty_name, name) for name in names]
-        return (
-            gr.Dropdown(choices=listed, value=measure),
-            gr.Dropdown(choices=[one for one in listed if one[1] != measure], value=against or None),
-            render("charts", charts=charts, missing=""),
-        )
+        return gr.Dropdown(choices=listed, value=measure), render("charts", charts=charts, missing="")
 
-    def _chart(
-        self, owner: str, runs: tuple[str, ...], stamp: str, measure: str, against: str
-    ) -> tuple[tuple[str, Markup], ...]:
+    def _chart(self, owner: str, runs: tuple[str, ...], stamp: str, measure: str) -> tuple[tuple[str, Markup], ...]:
         evaluation = self.services.evaluation.together(owner, runs)
-        drawn = chart_panels(evaluation, measure, against)
+        drawn = chart_panels(evaluation, measure)
         return tuple((title, Markup(svg)) for title, svg in drawn)  # noqa: S704 - made by the charts, names escaped
 
     # ------------------------------------------------------------ questions

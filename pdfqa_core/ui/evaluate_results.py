@@ -13,9 +13,8 @@ from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.evaluation_types import GOLD_MATCH, Evaluation, EvaluationSummary, IndexCost, ScoredItem
 from pdfqa_core.exports.frames import clipboard_text, comparison_frame
 from pdfqa_core.exports.report import deviations_of
-from pdfqa_core.exports.table import interval_words, matching
+from pdfqa_core.exports.table import interval_words, matching, measure_of
 from pdfqa_core.metrics.comparison import Cell, Comparison, latency
-from pdfqa_core.metrics.statistics import Summary
 from pdfqa_core.protocols.retrieval import DEPTH, EXACT, counted, curve
 from pdfqa_core.services import Services
 from pdfqa_core.types import Span
@@ -45,74 +44,48 @@ class ShownCell:
     change: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SystemRow:
-    """A system in the table of results."""
-
-    name: str
-    baseline: bool
-    cells: tuple[ShownCell, ...]
-    latency: str
-    passages: str
-    size: str
-
-
-@dataclass(frozen=True, slots=True)
-class ShownHit:
-    """A hit of one question; `relevant` as the measures count it."""
-
-    document_id: str
-    page: int
-    place: str
-    relevant: bool
-
-
-def interval_kind(summary: Summary) -> str:
-    """Return what the interval of a mean is called."""
-    return "exact interval" if summary.exact else "interval"
-
-
-def no_interval(summary: Summary) -> str:
-    """Return why a mean has no interval."""
-    return "all values are the same, so there is no interval" if summary.n > 1 else "too few for an interval"
-
-
-def _cell(cell: Cell) -> ShownCell:
-    summary, difference = cell.summary, cell.difference
+def cell_of(cell: Cell, measure: str) -> ShownCell:
+    """Return a mean with its interval as the tables show it."""
+    summary, change = cell.summary, cell.difference
     if summary.mean is None:
         return ShownCell("–", f"nothing scored, {summary.unscored} unscored")
-    value = f"{summary.mean:.3f}".removeprefix("0") if summary.mean < 1 else "1.00"
+    value = f"{summary.mean:.3f}".removeprefix("0") if 0 <= summary.mean < 1 else f"{summary.mean:.2f}"
+    title = f"n = {summary.n}" + (f", {summary.unscored} unscored" if summary.unscored else "")
     if summary.low is None or summary.high is None:
-        return ShownCell(value, f"n = {summary.n}: {no_interval(summary)}")
-    title = f"95 % {interval_kind(summary)} {summary.low:.3f} to {summary.high:.3f}, n = {summary.n}"
-    mark = tone = ""
-    if difference is not None and difference.mean is not None and cell.p is not None:
-        title += f"; difference {difference.mean:+.3f}, p = {cell.p:.3f}"
+        why = "all values are the same, so there is no interval" if summary.n > 1 else "too few for an interval"
+        return ShownCell(value, f"{title}: {why}")
+    kind = "exact interval" if summary.exact else "interval"
+    title += f", 95 % {kind} {summary.low:.3f} to {summary.high:.3f}"
+    mark = tone = said = ""
+    if change is not None and change.mean is not None and cell.p is not None:
+        bounds = "" if change.low is None or change.high is None else f" [{change.low:+.2f}, {change.high:+.2f}]"
+        said = f"{change.mean:+.2f}{bounds}".replace("-", "−") if change.mean or change.high else "the same"
+        title += f"; difference {change.mean:+.3f}, p = {cell.p:.3f}"
+        better = measure_of(measure).higher_is_better
         if cell.significant:
-            mark, tone = ("▲", "good") if difference.mean > 0 else ("▼", "bad")
-    width = 100 * (summary.high - summary.low)
-    return ShownCell(
-        value, title, True, round(100 * summary.low, 1), round(width, 1), round(100 * summary.mean, 1), mark, tone
-    )
+            mark = "▲" if change.mean > 0 else "▼"
+            tone = "" if better is None else "good" if (change.mean > 0) == better else "bad"
+    low, high, mean = (round(100 * min(1.0, max(0.0, one)), 1) for one in (summary.low, summary.high, summary.mean))
+    return ShownCell(value, title, True, low, round(high - low, 1), mean, mark, tone, said)
 
 
-def rows_of(evaluation: Evaluation, comparison: Comparison) -> tuple[SystemRow, ...]:
+def rows_of(evaluation: Evaluation, comparison: Comparison) -> list[dict[str, Any]]:
     """Return the table of results."""
     found = []
     for system in evaluation.systems:
         index = system.index or IndexCost(0, 0.0, 0)
         median, slow = (1000 * seconds for seconds in latency(system) or (0.0, 0.0))
         found.append(
-            SystemRow(
-                name=system.name,
-                baseline=system.name == comparison.baseline or not comparison.baseline,
-                cells=tuple(_cell(comparison.cells[system.name][name]) for name in comparison.measures),
-                latency=f"{median:.1f} ms a search, 19 of 20 within {slow:.1f} ms",
-                passages=plural(index.passages, "passage"),
-                size=f"index {megabytes(index.bytes)}, ready in {index.build_seconds:.1f} s",
-            )
+            {
+                "name": system.name,
+                "baseline": system.name == comparison.baseline or not comparison.baseline,
+                "cells": [cell_of(comparison.cells[system.name][name], name) for name in comparison.measures],
+                "latency": f"{median:.1f} ms a search, 19 of 20 within {slow:.1f} ms",
+                "passages": plural(index.passages, "passage"),
+                "size": f"index {megabytes(index.bytes)}, ready in {index.build_seconds:.1f} s",
+            }
         )
-    return tuple(found)
+    return found
 
 
 def place_of(place: str) -> tuple[str, int, Span | None]:
@@ -246,7 +219,12 @@ class Results:
             (
                 name,
                 [
-                    ShownHit(document, numbers[0], words(document, numbers), relevant)
+                    {
+                        "document_id": document,
+                        "page": numbers[0],
+                        "place": words(document, numbers),
+                        "relevant": relevant,
+                    }
                     for (_, numbers, document), relevant in list(zip(ranking.hits, counted(ranking), strict=True))[:5]
                 ],
             )

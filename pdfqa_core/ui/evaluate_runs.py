@@ -35,7 +35,6 @@ from pdfqa_core.ui.evaluate_runs_form import (
     of_protocol,
     offered,
     planned,
-    set_up,
     suited,
 )
 from pdfqa_core.ui.evaluate_runs_view import (
@@ -449,7 +448,7 @@ def build(services: Services, session: gr.State) -> Part:
     switch("runs-columns", "Set-up", "Results", "Answers")
     with gr.Row(elem_classes=["pq-columns"], elem_id="runs-columns"):
         with gr.Column(scale=2):
-            left = set_up(services)
+            left = Fields(services)
         with gr.Column(scale=5):
             listed = live_html(elem_id="runs-list")
             bring = gr.UploadButton(

@@ -347,68 +347,51 @@ def installed(services: Services, session: Session) -> gr.Dropdown:
 # ------------------------------------------------------------ the left column
 
 
-@dataclass(frozen=True, slots=True)
 class Fields:
-    """The left column; `form` in the order of `Form`."""
+    """The left column: questions, systems, how the answers are scored; `form` in the order of `Form`."""
 
-    what: gr.Radio
-    form: tuple[Any, ...]
-    fold: gr.Accordion
-    template: gr.Button
-    known: gr.HTML
-    systems: gr.HTML
-    work: gr.HTML
-    go: gr.Button
-    stop: gr.Button
-    timer: gr.Timer
+    def __init__(self, services: Services) -> None:
+        protocols = [(run_protocols.get(name).title, name) for name in run_protocols.names()]
+        self.what = gr.Radio(list(WHAT), value=WHAT[1], label="Measure", elem_id="runs-what")
+        form: dict[str, Any] = {
+            "protocol": gr.Dropdown(
+                protocols,
+                value="answers",
+                label="Protocol",
+                info=run_protocols.words("answers"),
+                elem_id="runs-protocol",
+            ),
+            "source": gr.Radio(list(SOURCES), value=SAMPLE_QUESTIONS, label="Questions", elem_id="runs-source"),
+            "upload": file_field("Questions with gold answers", "runs-file"),
+        }
+        with gr.Accordion("Columns", open=False, visible=False, elem_id="runs-columns-of") as self.fold:
+            words = {field.name: field.words for field in rows.FIELDS}
+            self.columns = [
+                gr.Dropdown(
+                    [NO_COLUMN], value=NO_COLUMN, label=words[name], elem_id=f"runs-column-{name}", min_width=120
+                )
+                for name in COLUMNS
+            ]
+        self.template = template_button("runs-template")
+        form |= {"scope": scope_field("runs-scope")}
+        self.known = live_html(elem_id="runs-questions")
+        form |= {"unanswerable": file_field("More questions, none of which the documents answer", "runs-unanswerable")}
+        form |= _systems(services)
+        with gr.Accordion("More settings", open=False, elem_id="runs-more"):
+            form |= _more(services)
+        with gr.Accordion("Scoring", open=False, elem_id="runs-scoring"):
+            form |= _scoring()
+        self.systems, self.work = live_html(elem_id="runs-systems"), live_html(elem_id="runs-work")
+        with gr.Row():
+            self.go = gr.Button("Run", variant="primary", elem_id="runs-go")
+            self.stop = gr.Button("Pause", visible=False, elem_classes=["pq-stop"], elem_id="runs-stop")
+        self.timer = gr.Timer(TICK, active=False)
+        self.form = [*(form[name] for name in FORM), *self.columns]
+        self.of_protocol = [form[name] for name in OF_PROTOCOL]
 
     def field(self, name: str) -> Any:
         """Return the component of a field of the form."""
         return self.form[FORM.index(name)]
-
-    @property
-    def columns(self) -> tuple[Any, ...]:
-        """The choices of columns, in the order of COLUMNS."""
-        return self.form[len(FORM) :]
-
-    @property
-    def of_protocol(self) -> list[Any]:
-        """The fields that concern some protocols only, in the order of OF_PROTOCOL."""
-        return [self.field(name) for name in OF_PROTOCOL]
-
-
-def set_up(services: Services) -> Fields:
-    """Build the left column: questions, systems, how the answers are scored."""
-    protocols = [(run_protocols.get(name).title, name) for name in run_protocols.names()]
-    what = gr.Radio(list(WHAT), value=WHAT[1], label="Measure", elem_id="runs-what")
-    form: dict[str, Any] = {
-        "protocol": gr.Dropdown(
-            protocols, value="answers", label="Protocol", info=run_protocols.words("answers"), elem_id="runs-protocol"
-        ),
-        "source": gr.Radio(list(SOURCES), value=SAMPLE_QUESTIONS, label="Questions", elem_id="runs-source"),
-        "upload": file_field("Questions with gold answers", "runs-file"),
-    }
-    with gr.Accordion("Columns", open=False, visible=False, elem_id="runs-columns-of") as fold:
-        words = {field.name: field.words for field in rows.FIELDS}
-        chosen = [
-            gr.Dropdown([NO_COLUMN], value=NO_COLUMN, label=words[name], elem_id=f"runs-column-{name}", min_width=120)
-            for name in COLUMNS
-        ]
-    template = template_button("runs-template")
-    form |= {"scope": scope_field("runs-scope")}
-    known = live_html(elem_id="runs-questions")
-    form |= {"unanswerable": file_field("More questions, none of which the documents answer", "runs-unanswerable")}
-    form |= _systems(services)
-    with gr.Accordion("More settings", open=False, elem_id="runs-more"):
-        form |= _more(services)
-    with gr.Accordion("Scoring", open=False, elem_id="runs-scoring"):
-        form |= _scoring()
-    systems, work = live_html(elem_id="runs-systems"), live_html(elem_id="runs-work")
-    with gr.Row():
-        go = gr.Button("Run", variant="primary", elem_id="runs-go")
-        stop = gr.Button("Pause", visible=False, elem_classes=["pq-stop"], elem_id="runs-stop")
-    fields = (*(form[name] for name in FORM), *chosen)
-    return Fields(what, fields, fold, template, known, systems, work, go, stop, gr.Timer(TICK, active=False))
 
 
 def _several(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
@@ -16,7 +15,7 @@ from pdfqa_core.exports.insights import guide, insights, of_item, successes
 from pdfqa_core.exports.report import deviations_of
 from pdfqa_core.exports.runs import chart_panels, drawable
 from pdfqa_core.exports.table import interval_words, matching, measure_of, spread_text
-from pdfqa_core.metrics.comparison import TURN, TYPE, Cell, Comparison, ItemGroup, compare, grouped, latency, spreads
+from pdfqa_core.metrics.comparison import TURN, TYPE, Comparison, ItemGroup, compare, grouped, latency, spreads
 from pdfqa_core.metrics.rag import PHRASE
 from pdfqa_core.metrics.short_answers import answer_tokens, normalise_answer
 from pdfqa_core.reading.answerability import RefusalCurve, refusal_curves
@@ -25,7 +24,7 @@ from pdfqa_core.services import Services
 from pdfqa_core.services.evaluation import SoFar
 from pdfqa_core.types import Answer, Hit, Passage, Progress
 from pdfqa_core.ui.components import day, plural, render
-from pdfqa_core.ui.evaluate_results import ShownCell, interval_kind, no_interval
+from pdfqa_core.ui.evaluate_results import ShownCell, cell_of
 from pdfqa_core.ui.session import Session
 
 # ----------------------------------------------------------------------------------------------------
@@ -98,31 +97,6 @@ _CUT = {
 
 
 @dataclass(frozen=True, slots=True)
-class RunRow:
-    """A run in the list."""
-
-    id: str
-    name: str
-    protocol: str
-    state: str
-    when: str
-    chosen: bool
-    open: bool
-    failed: int
-
-
-@dataclass(frozen=True, slots=True)
-class ResultRow:
-    """A system in the table of results; `number` stands for it where there is no room for its name."""
-
-    number: int
-    name: str
-    baseline: bool
-    cells: tuple[ShownCell, ...]
-    seconds: str
-
-
-@dataclass(frozen=True, slots=True)
 class Wanted:
     """Which questions: one of FILTERS, of one part ("turn 2", "type fact"), of one system (`other`, empty: any)."""
 
@@ -132,58 +106,21 @@ class Wanted:
     other: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ItemRow:
-    """A question in the list: each system's value of the shown measure, with its tone against the baseline."""
-
-    id: str
-    question: str
-    about: str
-    values: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ShownAnswer:
-    """One system's answer: its words, each with the classes of its mark, and what it rests on.
-
-    `outcome` is what stands before it ("refused", "perhaps"), `quote` the lines before one that is not sure.
-    "other": no gold answer has the word. "differs": the first answer lacks it; in the first of two, the second does.
-    """
-
-    system: str
-    words: tuple[tuple[str, str], ...]
-    scores: tuple[tuple[str, str], ...]
-    outcome: str
-    quote: str
-    error: str
-    hint: str
-    searched: str
-    evidence: tuple[tuple[str, str, str, int, bool], ...]  # label, text, document id, page, cited
-    seconds: str
-    notes: tuple[str, ...]
-    in_words: str = ""
-
-
-def run_rows(runs: Sequence[RunSummary], chosen: str, going: str) -> tuple[RunRow, ...]:
+def run_rows(runs: Sequence[RunSummary], chosen: str, going: str) -> list[dict[str, Any]]:
     """Return the list of runs; `going` is the one under way, though its thread may not have begun yet."""
     runs = [replace(one, state=RunState.RUNNING) if one.id == going else one for one in runs]
-    return tuple(
-        RunRow(
-            one.id,
-            one.name,
-            one.protocol,
-            state_words(one),
-            _when(one.created_at),
-            one.id == chosen,
-            one.state in (RunState.STOPPED, RunState.FAILED),
-            one.failed,
-        )
+    return [
+        {
+            "id": one.id,
+            "name": one.name,
+            "state": state_words(one),
+            "when": f"{day(one.created_at)} {one.created_at.astimezone():%H:%M}",
+            "chosen": one.id == chosen,
+            "open": one.state in (RunState.STOPPED, RunState.FAILED),
+            "failed": one.failed,
+        }
         for one in runs
-    )
-
-
-def _when(moment: datetime) -> str:
-    return f"{day(moment)} {moment.astimezone():%H:%M}"
+    ]
 
 
 def state_words(run: RunSummary) -> str:
@@ -207,26 +144,15 @@ def steps_of(step: Progress, run: RunSummary) -> tuple[Progress, ...]:
     return Progress("all answers", run.done, run.total, step.seconds_left), replace(step, seconds_left=None)
 
 
-@dataclass(frozen=True, slots=True)
-class SoFarRow:
-    """A system of a run that is not finished."""
-
-    system: str
-    done: int
-    total: int
-    failed: int
-    cells: tuple[str, ...]
-
-
-def so_far_rows(found: Sequence[SoFar]) -> tuple[tuple[str, ...], tuple[SoFarRow, ...]]:
+def so_far_rows(found: Sequence[SoFar]) -> tuple[tuple[str, ...], list[dict[str, Any]]]:
     """Return the measures of an unfinished run by their names, and its systems with their means so far."""
     names = tuple(dict.fromkeys(name for one in found for name, _ in one.means))
     rows = []
     for one in found:
         means = dict(one.means)
         cells = tuple("–" if (mean := means.get(name)) is None else f"{mean:.3f}" for name in names)
-        rows.append(SoFarRow(one.system, one.done, one.total, one.failed, cells))
-    return tuple(measure_of(name).pretty_name for name in names), tuple(rows)
+        rows.append({"system": one.system, "done": one.done, "total": one.total, "failed": one.failed, "cells": cells})
+    return tuple(measure_of(name).pretty_name for name in names), rows
 
 
 def shown_measures(evaluation: Evaluation) -> tuple[str, ...]:
@@ -249,48 +175,28 @@ def head_of(measure: str) -> str:
     return name
 
 
-def cell_of(cell: Cell, measure: str) -> ShownCell:
-    """Return a mean with its interval as the table shows it."""
-    summary, change = cell.summary, cell.difference
-    if summary.mean is None:
-        return ShownCell("–", f"nothing scored, {summary.unscored} unscored")
-    value = f"{summary.mean:.3f}".removeprefix("0") if 0 <= summary.mean < 1 else f"{summary.mean:.2f}"
-    title = f"n = {summary.n}" + (f", {summary.unscored} unscored" if summary.unscored else "")
-    if summary.low is None or summary.high is None:
-        return ShownCell(value, f"{title}: {no_interval(summary)}")
-    title += f", 95 % {interval_kind(summary)} {summary.low:.3f} to {summary.high:.3f}"
-    mark = tone = said = ""
-    if change is not None and change.mean is not None and cell.p is not None:
-        bounds = "" if change.low is None or change.high is None else f" [{change.low:+.2f}, {change.high:+.2f}]"
-        said = f"{change.mean:+.2f}{bounds}".replace("-", "−") if change.mean or change.high else "the same"
-        title += f"; difference {change.mean:+.3f}, p = {cell.p:.3f}"
-        better = measure_of(measure).higher_is_better
-        if cell.significant:
-            mark = "▲" if change.mean > 0 else "▼"
-            tone = "" if better is None else "good" if (change.mean > 0) == better else "bad"
-    low, high, mean = (round(100 * min(1.0, max(0.0, one)), 1) for one in (summary.low, summary.high, summary.mean))
-    return ShownCell(value, title, True, low, round(high - low, 1), mean, mark, tone, said)
+def result_rows(evaluation: Evaluation, comparison: Comparison, sort: str) -> list[dict[str, Any]]:
+    """Return the table of results, best first by the measure `sort`; without one in the order of the run.
 
-
-def result_rows(evaluation: Evaluation, comparison: Comparison, sort: str) -> tuple[ResultRow, ...]:
-    """Return the table of results, best first by the measure `sort`; without one in the order of the run."""
+    The number of a system stands for it where there is no room for its name.
+    """
     rows = []
     for number, system in enumerate(evaluation.systems, start=1):
         cells = comparison.cells[system.name]
         spent = latency(system)
-        row = ResultRow(
-            number,
-            system.name,
-            system.name == comparison.baseline,
-            tuple(cell_of(cells[name], name) for name in comparison.measures),
-            seconds_words(spent[0]) if spent else "",
-        )
+        row = {
+            "number": number,
+            "name": system.name,
+            "baseline": system.name == comparison.baseline,
+            "cells": [cell_of(cells[name], name) for name in comparison.measures],
+            "seconds": seconds_words(spent[0]) if spent else "",
+        }
         mean = cells[sort].summary.mean if sort in cells else None
         rows.append((-1.0 if mean is None else mean, row))
     if sort in comparison.measures:
         falling = measure_of(sort).higher_is_better is not False
         rows.sort(key=lambda pair: -pair[0] if falling else pair[0])
-    return tuple(row for _, row in rows)
+    return [row for _, row in rows]
 
 
 def groups_of(evaluation: Evaluation, by: str) -> tuple[str, ...]:
@@ -345,8 +251,11 @@ def is_right(item: ScoredItem, measure: str) -> bool:
     return (item.metrics.get(measure) or 0.0) >= RIGHT
 
 
-def item_rows(evaluation: Evaluation, measure: str, wanted: Wanted) -> tuple[tuple[ItemRow, ...], int]:
-    """Return the questions of a filter with their values, and how many there are in all."""
+def item_rows(evaluation: Evaluation, measure: str, wanted: Wanted) -> tuple[list[dict[str, Any]], int]:
+    """Return the questions of a filter and how many there are in all.
+
+    Each has every system's value of the measure, with its tone against the baseline.
+    """
     names = [system.name for system in evaluation.systems]
     base = names.index(wanted.baseline) if wanted.baseline in names else 0
     places = wanted_items(evaluation, measure, wanted)
@@ -355,9 +264,15 @@ def item_rows(evaluation: Evaluation, measure: str, wanted: Wanted) -> tuple[tup
         items = [system.items[place] for system in evaluation.systems]
         texts, values = items[0].texts, [item.metrics.get(measure) for item in items]
         about = (f"turn {texts['turn']}" if "turn" in texts else "", texts.get("type", ""))
-        shown = tuple(_value(value, values[base], n == base) for n, value in enumerate(values))
-        rows.append(ItemRow(items[0].id, texts.get("question", ""), " · ".join(filter(None, about)), shown))
-    return tuple(rows), len(places)
+        rows.append(
+            {
+                "id": items[0].id,
+                "question": texts.get("question", ""),
+                "about": " · ".join(filter(None, about)),
+                "scores": [_value(value, values[base], n == base) for n, value in enumerate(values)],
+            }
+        )
+    return rows, len(places)
 
 
 def _value(value: float | None, base: float | None, own: bool) -> tuple[str, str]:
@@ -374,8 +289,12 @@ def answers_of(
     predictions: Mapping[tuple[str, str], Prediction],
     item_id: str,
     filenames: Mapping[str, str],
-) -> tuple[ShownAnswer, ...]:
-    """Return every system's answer to one question."""
+) -> list[dict[str, Any]]:
+    """Return every system's answer to one question: its words, each with its marks, and what it rests on.
+
+    `outcome` is what stands before it ("refused", "perhaps"), `quote` the lines before one that is not sure. `evidence`
+    are label, text, document id, page and whether it is cited.
+    """
     found = []
     said = {
         system.name: normalise_answer(one.answer).split()
@@ -413,22 +332,22 @@ def answers_of(
         refused, lines = prediction.refused or bool(refusal), prediction.quote if prediction.perhaps else None
         quoted = f"“{' '.join(lines.quote.split())}” ({lines.filename}, p. {lines.page})" if lines else ""
         found.append(
-            ShownAnswer(
-                system.name,
-                words,
-                scores,
-                "refused" if refused else "perhaps" if prediction.perhaps else "",
-                quoted if lines and lines.quote.split() != prediction.answer.split() else "",
-                prediction.error,
-                prediction.hint,
-                prediction.asked if prediction.asked != item.texts.get("question") else "",
-                evidence,
-                seconds_words(prediction.seconds) if prediction.seconds is not None else "",
-                notes,
-                of_item(item.metrics),
-            )
+            {
+                "system": system.name,
+                "words": words,
+                "scores": scores,
+                "outcome": "refused" if refused else "perhaps" if prediction.perhaps else "",
+                "quote": quoted if lines and lines.quote.split() != prediction.answer.split() else "",
+                "error": prediction.error,
+                "hint": prediction.hint,
+                "searched": prediction.asked if prediction.asked != item.texts.get("question") else "",
+                "evidence": evidence,
+                "seconds": seconds_words(prediction.seconds) if prediction.seconds is not None else "",
+                "notes": notes,
+                "in_words": of_item(item.metrics),
+            }
         )
-    return tuple(found)
+    return found
 
 
 def refusal_of(prediction: Prediction) -> tuple[str, tuple[str, ...]]:

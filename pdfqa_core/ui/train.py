@@ -35,7 +35,7 @@ from pdfqa_core.ui.encoders import BUNDLED
 from pdfqa_core.ui.evaluate_setup import OWN_FILE, OWN_HINT, SAMPLE_QUESTIONS
 from pdfqa_core.ui.roles import check_models
 from pdfqa_core.ui.session import Session, Shown, scope_label
-from pdfqa_core.ui.train_parts import NUMBERS, TICK, Parts, Review, TrainState, build_parts
+from pdfqa_core.ui.train_parts import NUMBERS, TICK, Parts, Review, TrainState
 from pdfqa_core.ui.train_view import STEPS, TITLES, Facts, compared_rows, curves_html, made_html, path_html
 
 # ----------------------------------------------------------------------------------------------------
@@ -574,7 +574,7 @@ def _number(value: Any, name: str) -> Any:
 
 def build(services: Services, session: gr.State) -> Shown:
     """Build the tab."""
-    parts = build_parts()
+    parts = Parts()
     tab = Tab(services, parts, session)
     state, making = parts.state, list(parts.making)
     steps = list(parts.steps.values())

@@ -80,252 +80,192 @@ class TrainState:
     model: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """All components that handlers fill or read."""
-
-    state: gr.State
-    path: gr.HTML
-    message: gr.HTML
-    timer: gr.Timer
-    steps: Mapping[str, gr.Column]
-    fields: gr.Column
-    making: tuple[Any, ...]  # kind, passages, questions, documents, examples, turns, keep_all
-    drawn: gr.HTML
-    make: gr.Button
-    make_work: gr.HTML
-    make_stop: gr.Button
-    made: gr.HTML
-    only: gr.Radio
-    card: gr.HTML
-    sets: gr.HTML
-    files: gr.Column
-    downloads: Mapping[str, gr.Button]
-    file: gr.DownloadButton
-    page: gr.HTML
-    training: tuple[Any, ...]  # kind, name, unreviewed, base, precision, similarity, keep, then NUMBERS
-    triples: gr.Button
-    estimate: gr.Button
-    train: gr.Button
-    train_work: gr.HTML
-    train_stop: gr.Button
-    live: gr.HTML
-    curves: gr.HTML
-    compared: gr.HTML
-    people: gr.Column
-    source: gr.Radio
-    upload: gr.File
-    measure: gr.Button
-    measure_stop: gr.Button
-    measure_work: gr.HTML
-    measured: gr.HTML
-
-
-def _generate() -> dict[str, Any]:
-    _heading("Make questions", MAKING)
-    with gr.Column(visible=False, elem_classes=["pq-fields"]) as fields:
-        kind = gr.Radio(MAKERS, value=RULES, label="How", elem_id="train-kind")
-        with gr.Row():
-            passages = gr.Number(
-                20,
-                label="Passages of each document",
-                info="drawn by chance; 0 takes all; conversations begin with them",
-                precision=0,
-                minimum=0,
-                elem_id="train-passages",
-            )
-            questions = gr.Number(
-                1,
-                label="Questions of each passage",
-                precision=0,
-                minimum=1,
-                maximum=10,
-                elem_id="train-questions",
-                info="at most; nearly equal ones are dropped",
-            )
-        examples = gr.Number(
-            USUAL_EXAMPLES,
-            label="Examples shown",
-            precision=0,
-            minimum=1,
-            maximum=MOST_EXAMPLES,
-            visible=False,
-            info="k of the prompt: questions you accepted first, then ones that come with the program",
-            elem_id="train-examples",
-        )
-        turns = gr.Number(
-            SynthesisPlan().turns,
-            label="Turns of each conversation",
-            info="at most",
-            precision=0,
-            minimum=FEWEST_TURNS,
-            maximum=MOST_TURNS,
-            visible=False,
-            elem_id="train-turns",
-        )
-        documents = gr.Dropdown(
-            [], multiselect=True, label="Documents", info="Empty: all of them", elem_id="train-documents"
-        )
-        keep_all = gr.Checkbox(
-            False, label="Keep all", info="drop nothing, whatever was written", elem_id="train-keep-all"
-        )
-    drawn, work = live_html(elem_id="train-drawn"), live_html(elem_id="train-make-work")
-    with gr.Row():
-        make = gr.Button("Make questions", variant="primary", elem_id="train-make")
-        stop = gr.Button("Stop", visible=False, elem_classes=["pq-stop"], elem_id="train-make-stop")
-    made = live_html(elem_id="train-made")
-    return {
-        "fields": fields,
-        "making": (kind, passages, questions, documents, examples, turns, keep_all),
-        "drawn": drawn,
-        "make": make,
-        "make_work": work,
-        "make_stop": stop,
-        "made": made,
-    }
-
-
-def _review() -> dict[str, Any]:
-    only = gr.Radio(list(FILTERS), value=WAITING, label="Show", elem_id="train-only")
-    card, sets = live_html(elem_id="train-review"), live_html(elem_id="train-sets")
-    with gr.Column(visible=False) as files, gr.Row():
-        buttons = {
-            kind: gr.Button(label, size="sm", elem_id=f"train-{kind}", scale=0, min_width=120)
-            for kind, label in FILES.items()
-        }
-    return {"only": only, "card": card, "sets": sets, "files": files, "downloads": buttons}
-
-
 def _heading(words: str, more: str) -> None:
     gr.HTML(render("models_heading", words=words, more=more), padding=False, apply_default_css=False)
 
 
-def _train() -> dict[str, Any]:
-    usual, plan = TrainingSettings(), TrainingPlan()
-    _heading("Train", TRAINING)
-    kind = gr.Radio(MODELS, value=BI_ENCODER, label="What", elem_id="train-model-kind")
-    name = gr.Textbox(
-        label="Name",
-        info="Empty: the first free one",
-        placeholder="my-bi-encoder",
-        max_length=60,
-        elem_id="train-name",
-    )
-    unreviewed = gr.Checkbox(False, label="Also with questions that nobody has reviewed", elem_id="train-unreviewed")
-    with gr.Accordion("More", open=False):
-        base = gr.Textbox(
-            label="Start from",
-            info="Folder or name of a model; empty: the one that the recipe uses",
-            elem_id="train-base",
-        )
-        precision = gr.Radio(
-            list(get_args(Precision)),
-            value=usual.precision,
-            label="Precision",
-            info="bf16: 16 bits, quicker where the processor has them; auto finds out",
-            elem_id="train-precision",
-        )
-        with gr.Row():
-            similarity = gr.Radio(
-                SIMILARITIES,
-                value=usual.similarity,
-                label="Compared by",
-                info="in search too",
-                elem_id="train-similarity",
-            )
-            keep = gr.Radio(
-                KEPT,
-                value=usual.keep,
-                label="Weights kept",
-                info="with nothing held out the last ones",
-                elem_id="train-keep",
-            )
-        names, numbers = list(NUMBERS), []
-        for start in range(0, len(names), 2):
+class Parts:
+    """All components, in three columns: the path, the open step, and the page beside a question.
+
+    Two lists of fields have an order. `making`: kind, passages, questions, documents, examples, turns, keep_all;
+    `training`: kind, name, unreviewed, base, precision, similarity, keep, then NUMBERS.
+    """
+
+    def __init__(self) -> None:
+        self.state, self.steps = gr.State(TrainState()), dict[str, gr.Column]()
+        switch("train-columns", "Path", "Step", "Page", chosen=1)
+        with gr.Row(elem_classes=["pq-columns"], elem_id="train-columns"):
+            with gr.Column(scale=2):
+                self.path, self.message = live_html(elem_id="train-path"), live_html(elem_id="train-message")
+            with gr.Column(scale=4):
+                builders = {
+                    "generate": self._generate,
+                    "review": self._review,
+                    "train": self._train,
+                    "compare": self._compare,
+                }
+                for name, build in builders.items():
+                    with gr.Column(visible=False, elem_classes=["pq-step"]) as self.steps[name]:
+                        build()
+            with gr.Column(scale=3):
+                self.page = live_html(elem_id="train-page")
+                self.file = gr.DownloadButton("download", elem_id="train-download", elem_classes=["pq-offstage"])
+        self.timer = gr.Timer(TICK, active=False)
+
+    def _generate(self) -> None:
+        _heading("Make questions", MAKING)
+        with gr.Column(visible=False, elem_classes=["pq-fields"]) as self.fields:
+            kind = gr.Radio(MAKERS, value=RULES, label="How", elem_id="train-kind")
             with gr.Row():
-                for one in names[start : start + 2]:
-                    label, info, whole = NUMBERS[one]
-                    value = getattr(plan if hasattr(plan, one) else usual, one)
-                    numbers.append(
-                        gr.Number(
-                            value,
-                            label=label,
-                            info=info,
-                            precision=0 if whole else None,
-                            minimum=0,
-                            step=1 if whole else 0.00001 if one == "learning_rate" else 0.05,
-                            elem_id=f"train-{one.replace('_', '-')}",
+                passages = gr.Number(
+                    20,
+                    label="Passages of each document",
+                    info="drawn by chance; 0 takes all; conversations begin with them",
+                    precision=0,
+                    minimum=0,
+                    elem_id="train-passages",
+                )
+                questions = gr.Number(
+                    1,
+                    label="Questions of each passage",
+                    precision=0,
+                    minimum=1,
+                    maximum=10,
+                    elem_id="train-questions",
+                    info="at most; nearly equal ones are dropped",
+                )
+            examples = gr.Number(
+                USUAL_EXAMPLES,
+                label="Examples shown",
+                precision=0,
+                minimum=1,
+                maximum=MOST_EXAMPLES,
+                visible=False,
+                info="k of the prompt: questions you accepted first, then ones that come with the program",
+                elem_id="train-examples",
+            )
+            turns = gr.Number(
+                SynthesisPlan().turns,
+                label="Turns of each conversation",
+                info="at most",
+                precision=0,
+                minimum=FEWEST_TURNS,
+                maximum=MOST_TURNS,
+                visible=False,
+                elem_id="train-turns",
+            )
+            documents = gr.Dropdown(
+                [], multiselect=True, label="Documents", info="Empty: all of them", elem_id="train-documents"
+            )
+            keep_all = gr.Checkbox(
+                False, label="Keep all", info="drop nothing, whatever was written", elem_id="train-keep-all"
+            )
+        self.drawn, self.make_work = live_html(elem_id="train-drawn"), live_html(elem_id="train-make-work")
+        with gr.Row():
+            self.make = gr.Button("Make questions", variant="primary", elem_id="train-make")
+            self.make_stop = gr.Button("Stop", visible=False, elem_classes=["pq-stop"], elem_id="train-make-stop")
+        self.made = live_html(elem_id="train-made")
+        self.making = (kind, passages, questions, documents, examples, turns, keep_all)
+
+    def _review(self) -> None:
+        self.only = gr.Radio(list(FILTERS), value=WAITING, label="Show", elem_id="train-only")
+        self.card, self.sets = live_html(elem_id="train-review"), live_html(elem_id="train-sets")
+        with gr.Column(visible=False) as self.files, gr.Row():
+            self.downloads = {
+                kind: gr.Button(label, size="sm", elem_id=f"train-{kind}", scale=0, min_width=120)
+                for kind, label in FILES.items()
+            }
+
+    def _train(self) -> None:
+        usual, plan = TrainingSettings(), TrainingPlan()
+        _heading("Train", TRAINING)
+        kind = gr.Radio(MODELS, value=BI_ENCODER, label="What", elem_id="train-model-kind")
+        name = gr.Textbox(
+            label="Name",
+            info="Empty: the first free one",
+            placeholder="my-bi-encoder",
+            max_length=60,
+            elem_id="train-name",
+        )
+        unreviewed = gr.Checkbox(
+            False, label="Also with questions that nobody has reviewed", elem_id="train-unreviewed"
+        )
+        with gr.Accordion("More", open=False):
+            base = gr.Textbox(
+                label="Start from",
+                info="Folder or name of a model; empty: the one that the recipe uses",
+                elem_id="train-base",
+            )
+            precision = gr.Radio(
+                list(get_args(Precision)),
+                value=usual.precision,
+                label="Precision",
+                info="bf16: 16 bits, quicker where the processor has them; auto finds out",
+                elem_id="train-precision",
+            )
+            with gr.Row():
+                similarity = gr.Radio(
+                    SIMILARITIES,
+                    value=usual.similarity,
+                    label="Compared by",
+                    info="in search too",
+                    elem_id="train-similarity",
+                )
+                keep = gr.Radio(
+                    KEPT,
+                    value=usual.keep,
+                    label="Weights kept",
+                    info="with nothing held out the last ones",
+                    elem_id="train-keep",
+                )
+            names, numbers = list(NUMBERS), []
+            for start in range(0, len(names), 2):
+                with gr.Row():
+                    for one in names[start : start + 2]:
+                        label, info, whole = NUMBERS[one]
+                        value = getattr(plan if hasattr(plan, one) else usual, one)
+                        numbers.append(
+                            gr.Number(
+                                value,
+                                label=label,
+                                info=info,
+                                precision=0 if whole else None,
+                                minimum=0,
+                                step=1 if whole else 0.00001 if one == "learning_rate" else 0.05,
+                                elem_id=f"train-{one.replace('_', '-')}",
+                            )
                         )
-                    )
+            with gr.Row():
+                self.triples = gr.Button(
+                    "Triples as a file (TSV)", size="sm", elem_id="train-triples", scale=0, min_width=200
+                )
+        self.train_work = live_html(elem_id="train-work")
         with gr.Row():
-            triples = gr.Button("Triples as a file (TSV)", size="sm", elem_id="train-triples", scale=0, min_width=200)
-    work = live_html(elem_id="train-work")
-    with gr.Row():
-        estimate = gr.Button("What it takes", elem_id="train-estimate")
-        train = gr.Button("Train", variant="primary", elem_id="train-go")
-        stop = gr.Button("Stop", visible=False, elem_classes=["pq-stop"], elem_id="train-stop")
-    live, curves = live_html(elem_id="train-live"), live_html(elem_id="train-curves")
-    return {
-        "training": (kind, name, unreviewed, base, precision, similarity, keep, *numbers),
-        "triples": triples,
-        "estimate": estimate,
-        "train": train,
-        "train_work": work,
-        "train_stop": stop,
-        "live": live,
-        "curves": curves,
-    }
+            self.estimate = gr.Button("What it takes", elem_id="train-estimate")
+            self.train = gr.Button("Train", variant="primary", elem_id="train-go")
+            self.train_stop = gr.Button("Stop", visible=False, elem_classes=["pq-stop"], elem_id="train-stop")
+        self.live, self.curves = live_html(elem_id="train-live"), live_html(elem_id="train-curves")
+        self.training = (kind, name, unreviewed, base, precision, similarity, keep, *numbers)
 
-
-def _compare() -> dict[str, Any]:
-    compared = live_html(elem_id="train-compared")
-    with gr.Column(visible=False) as people:
-        source = gr.Radio(
-            [SAMPLE_QUESTIONS, OWN_FILE],
-            value=OWN_FILE,
-            label="Measure on questions of people too",
-            elem_id="train-source",
-        )
-        upload = gr.File(
-            label="Questions with gold", file_types=list(suffixes()), height=FIELD_HEIGHT, elem_id="train-file"
-        )
-        work = live_html(elem_id="train-measure-work")
-        with gr.Row():
-            measure = gr.Button("Measure before and after", elem_id="train-measure")
-            stop = gr.Button("Stop", visible=False, elem_classes=["pq-stop"], elem_id="train-measure-stop")
-        measured = live_html(elem_id="train-measured")
-    return {
-        "compared": compared,
-        "people": people,
-        "source": source,
-        "upload": upload,
-        "measure": measure,
-        "measure_stop": stop,
-        "measure_work": work,
-        "measured": measured,
-    }
-
-
-def build_parts() -> Parts:
-    """Build the three columns: the path, the open step, and the page beside a question."""
-    state = gr.State(TrainState())
-    made: dict[str, Any] = {}
-    switch("train-columns", "Path", "Step", "Page", chosen=1)
-    with gr.Row(elem_classes=["pq-columns"], elem_id="train-columns"):
-        with gr.Column(scale=2):
-            path, message = live_html(elem_id="train-path"), live_html(elem_id="train-message")
-        with gr.Column(scale=4):
-            steps = {}
-            builders = {"generate": _generate, "review": _review, "train": _train, "compare": _compare}
-            for name, build in builders.items():
-                with gr.Column(visible=False, elem_classes=["pq-step"]) as steps[name]:
-                    made |= build()
-        with gr.Column(scale=3):
-            page = live_html(elem_id="train-page")
-            made["file"] = gr.DownloadButton("download", elem_id="train-download", elem_classes=["pq-offstage"])
-    return Parts(
-        state=state, path=path, message=message, timer=gr.Timer(TICK, active=False), steps=steps, page=page, **made
-    )
+    def _compare(self) -> None:
+        self.compared = live_html(elem_id="train-compared")
+        with gr.Column(visible=False) as self.people:
+            self.source = gr.Radio(
+                [SAMPLE_QUESTIONS, OWN_FILE],
+                value=OWN_FILE,
+                label="Measure on questions of people too",
+                elem_id="train-source",
+            )
+            self.upload = gr.File(
+                label="Questions with gold", file_types=list(suffixes()), height=FIELD_HEIGHT, elem_id="train-file"
+            )
+            self.measure_work = live_html(elem_id="train-measure-work")
+            with gr.Row():
+                self.measure = gr.Button("Measure before and after", elem_id="train-measure")
+                self.measure_stop = gr.Button(
+                    "Stop", visible=False, elem_classes=["pq-stop"], elem_id="train-measure-stop"
+                )
+            self.measured = live_html(elem_id="train-measured")
 
 
 # ----------------------------------------------------------------------------------------------------

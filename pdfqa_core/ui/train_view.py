@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pdfqa_core.metrics.statistics import Summary
 from pdfqa_core.services import Outcome, SyntheticQuestion
@@ -194,31 +195,26 @@ def _best(scores: Sequence[Scored]) -> Scored | None:
 # ------------------------------------------------------------ before and after
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedRow:
-    """A measure before and after with its intervals, ready to show; `tone` is "good", "bad" or "" of the difference."""
+def compared_rows(rows: Mapping[str, tuple[Summary, Summary, Summary]]) -> list[dict[str, Any]]:
+    """Return the rows of a table before and after; each value is (before, after, difference).
 
-    name: str
-    cells: tuple[tuple[str, float, float, float, bool], ...]  # value, left and width of the interval, mean, any
-    difference: str
-    interval: str
-    tone: str
-    n: int
-
-
-def compared_rows(rows: Mapping[str, tuple[Summary, Summary, Summary]]) -> tuple[ComparedRow, ...]:
-    """Return the rows of a table before and after; each value is (before, after, difference)."""
+    The tone of a difference is "good", "bad" or "".
+    """
     found = []
     for name, (before, after, difference) in rows.items():
         low, high = difference.low, difference.high
         tone = "" if low is None or high is None else "good" if low > 0 else "bad" if high < 0 else ""
         interval = "" if low is None or high is None else f"[{low:+.3f}, {high:+.3f}]"
         gain = "–" if difference.mean is None else f"{difference.mean:+.3f}"
-        found.append(ComparedRow(name, (_cell(before), _cell(after)), gain, interval, tone, before.n))
-    return tuple(found)
+        cells = (_cell(before), _cell(after))
+        found.append(
+            {"name": name, "cells": cells, "difference": gain, "interval": interval, "tone": tone, "n": before.n}
+        )
+    return found
 
 
 def _cell(summary: Summary) -> tuple[str, float, float, float, bool]:
+    """Return a mean, left and width of its interval, the mean in percent of the bar, and whether there is a bar."""
     if summary.mean is None:
         return "–", 0.0, 0.0, 0.0, False
     if summary.low is None or summary.high is None:

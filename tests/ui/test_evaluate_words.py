@@ -53,7 +53,7 @@ def test_warnings_questions_and_the_curve_of_an_evaluation(tmp_path: Path) -> No
     assert "profile" not in table
     assert "<b>bm25 · windows 120/60</b>" in table
     assert "n = 2: all values are the same, so there is no interval" in table  # of nDCG, which is no proportion
-    assert "95 % exact interval 0.158 to 1.000, n = 2" in table  # of HR@5
+    assert "n = 2, 95 % exact interval 0.158 to 1.000" in table  # of HR@5
     assert [item.id for item in evaluation.systems[0].items] == ["2", "3", "4"]  # lines of the table
     assert '<span class="muted">1</span> How often' in questions
     assert '<span class="muted">3</span> What did' in questions
@@ -111,8 +111,8 @@ def test_a_refusal_is_shown_as_chat_shows_it() -> None:
     assert refusal_of(Prediction("q", "At noon.", notes=("Cut.",))) == ("", ("Cut.",))
     evaluation = Evaluation("answers", "x", ("answer_f1",), (ScoredSystem("s", (HALF,)),))
     (shown,) = answers_of(evaluation, {("s", "half"): refused}, "half", {})
-    assert shown.outcome == "refused"
-    assert " ".join(word for word, _ in shown.words) == NOT_ANSWERED
+    assert shown["outcome"] == "refused"
+    assert " ".join(word for word, _ in shown["words"]) == NOT_ANSWERED
 
 
 def test_an_answer_that_is_not_sure_is_shown_behind_its_lines() -> None:
@@ -120,7 +120,7 @@ def test_an_answer_that_is_not_sure_is_shown_behind_its_lines() -> None:
     lines = CitedPlace("", "a.pdf", 3, quote="Carmen is\nby Bizet.")
     unsure = Prediction("half", "Bizet wrote it.", evidence=READ, perhaps=True, quote=lines)
     (shown,) = answers_of(evaluation, {("s", "half"): unsure}, "half", {})
-    assert (shown.outcome, shown.quote) == ("perhaps", "“Carmen is by Bizet.” (a.pdf, p. 3)")
-    assert " ".join(word for word, _ in shown.words) == "Bizet wrote it."
+    assert (shown["outcome"], shown["quote"]) == ("perhaps", "“Carmen is by Bizet.” (a.pdf, p. 3)")
+    assert " ".join(word for word, _ in shown["words"]) == "Bizet wrote it."
     alone = Prediction("half", "Carmen is by Bizet.", perhaps=True, quote=lines)
-    assert answers_of(evaluation, {("s", "half"): alone}, "half", {})[0].quote == ""
+    assert answers_of(evaluation, {("s", "half"): alone}, "half", {})[0]["quote"] == ""

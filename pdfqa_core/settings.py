@@ -243,9 +243,6 @@ class LLMSettings(SettingsGroup):
         "auto", description="Name from the catalogue, or path of a GGUF file; auto: the default of this machine."
     )
     models_folder: str = Field("", description="Folder of downloaded models; empty: pdfqa/models of the user's cache.")
-    weights: Literal["as packaged", "F16"] = Field(
-        "F16", description="Of the embedded model: as packaged (Q4_1), or turned into 16-bit floats once."
-    )
     url: str = Field(
         "",
         description="Base URL of an OpenAI-compatible server (engine openai); base models: …/completions.",
@@ -254,7 +251,6 @@ class LLMSettings(SettingsGroup):
     threads: int = Field(0, ge=0, le=1024, description="0: one per physical core, less one while others use it.")
     gpu_layers: int = Field(-1, ge=-1, description="Layers on a GPU; -1: as many as its memory holds, 0: none.")
     batch_size: int = Field(512, ge=16, le=4096, description="Prompt tokens that are read at once.")
-    chat_template: str = Field("", description="Form of the prompt (chatml, llama-3, …); empty: the model's own.")
     max_tokens: int = setting(
         256, "Longest answer in tokens.",
         Looks("Longest answer (tokens)", group=ANSWERING, slider=(16, 1024, 16)), ge=1, le=8192,
@@ -442,8 +438,9 @@ class Settings(SettingsGroup):
 
 # Settings of earlier versions. They stand in stored runs and in people's files, and are passed over.
 RETIRED: Mapping[str, frozenset[str]] = {
-    "llm": frozenset({"adapter"}), "conversation": frozenset({"new_topic"}), "server": frozenset({"index_address"}),
+    "llm": frozenset({"adapter", "chat_template", "weights"}), "conversation": frozenset({"new_topic"}),
     "reading": frozenset({"kinds", "second_search", "unsupported", "question_type"}),
+    "server": frozenset({"index_address"}),
 }  # fmt: skip
 
 

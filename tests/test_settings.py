@@ -90,9 +90,9 @@ OTHER = {  # another valid value for every setting
         "rerank_candidates": 7, "per_page": 7, "merge_overlaps": False,
     },
     "llm": {
-        "engine": "openai", "model": "x", "models_folder": "x", "weights": "as packaged", "url": "x",
+        "engine": "openai", "model": "x", "models_folder": "x", "url": "x",
         "context_size": 777, "threads": 7,
-        "gpu_layers": 7, "batch_size": 77, "chat_template": "x", "max_tokens": 7, "temperature": 0.7, "seed": 7,
+        "gpu_layers": 7, "batch_size": 77, "max_tokens": 7, "temperature": 0.7, "seed": 7,
         "top_k": 7, "top_p": 0.7, "min_p": 0.7, "repeat_penalty": 1.7,
     },
     "reading": {

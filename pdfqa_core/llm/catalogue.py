@@ -23,7 +23,6 @@ from pdfqa_core.shipped import SHIPPED
 from pdfqa_core.whole_files import file_sha256
 
 CATALOGUE = SHIPPED / "models" / "catalogue.toml"
-AS_PACKAGED, F16 = "as packaged", "F16"  # weights: those of the file, or turned into 16-bit floats once
 SPARE_MB = 200  # disk space that a conversion leaves free
 OWN_WORDS = "generative"  # the reader of a model that writes well enough
 AUTO = "auto"  # the name of whichever model is the default on this machine
@@ -115,9 +114,9 @@ class CatalogueEntry:
         """What decides how much memory running the model takes."""
         return Dimensions(self.layers * self.kv_width, self.vocabulary, self.context)
 
-    def memory(self, context_size: int, batch_size: int, weights: str = F16) -> int:
+    def memory(self, context_size: int, batch_size: int) -> int:
         """Return the bytes that running it takes, see `needed_memory`."""
-        size = self.f16_size if self.f16 and weights == F16 else self.size
+        size = self.f16_size if self.f16 else self.size
         return needed_memory(size, self.dimensions, context_size, batch_size)
 
 
@@ -198,33 +197,36 @@ def packaged_file(candidate: CatalogueEntry) -> Path | None:
     return path if is_gguf(path) else None
 
 
-def on_disk(candidate: CatalogueEntry, *folders: Path, weights: str = F16) -> Path | None:
-    """Return the file that would be used now, without making or fetching anything, or None."""
-    for name in (candidate.f16 if weights == F16 else "", candidate.file):
+def on_disk(candidate: CatalogueEntry, *folders: Path, converted: bool = True) -> Path | None:
+    """Return the file that would be used now, without making or fetching anything, or None.
+
+    The one with 16-bit weights comes first, unless it is not to be `converted`.
+    """
+    for name in (candidate.f16 if converted else "", candidate.file):
         for folder in folders:
             if name and is_gguf(folder / name):
                 return folder / name
     return packaged_file(candidate)
 
 
-def resolve(name_or_path: str, *folders: Path, weights: str = F16, convert: bool = True) -> Path:
+def resolve(name_or_path: str, *folders: Path, convert: bool = True) -> Path:
     """Return the GGUF file of a catalogue name or of a path. It is looked for in all `folders`.
 
-    A model that has a 16-bit variant is converted into the first folder once (2 s of two cores, 270 MB) unless its
-    weights are wanted as packaged; where the folder cannot be written or the disk is nearly full, and with `convert`
-    False, its packaged file is used all the same. Other models have the weights of their file.
+    A model that has a 16-bit variant is converted into the first folder once (2 s of two cores, 270 MB); where the
+    folder cannot be written or the disk is nearly full, and with `convert` False, its packaged file is used all the
+    same. Other models have the weights of their file.
     Raises UsageError for an unknown name, ModelError if the file is missing or no GGUF file.
     """
     if is_path(name_or_path):
         return _given(Path(name_or_path).expanduser())
     chosen = entry(name_or_path)
-    found = on_disk(chosen, *folders, weights=weights)
+    found = on_disk(chosen, *folders)
     if found is None:
         raise missing(chosen, folders[0])
     if chosen.f16 and found.name == chosen.f16 and not _whole(found):
         _log.warning("%s is damaged and made again", found)
-        found = on_disk(chosen, *folders, weights="") or found
-    if convert and weights == F16 and chosen.f16 and found.name != chosen.f16:
+        found = on_disk(chosen, *folders, converted=False) or found
+    if convert and chosen.f16 and found.name != chosen.f16:
         return _converted(found, folders[0] / chosen.f16) or found
     return found
 

@@ -35,7 +35,7 @@ from pdfqa_core.llm.hardware import (
     with_layers,
 )
 from pdfqa_core.llm.native import BATCH, NativeModel, Sampler
-from pdfqa_core.llm.template import ChatTemplate, template_source
+from pdfqa_core.llm.template import ChatTemplate
 from pdfqa_core.streaming import is_set, result_of
 from pdfqa_core.types import Progress
 
@@ -99,8 +99,6 @@ class LlamaCpp:
     model is loaded. `context_size` is in tokens; it becomes smaller when the model was trained on less. `batch_size`
     prompt tokens are evaluated at once: more need more memory. `repack`: weights are laid out anew for llama.cpp's own
     kernels; None: where they are the faster ones.
-    `chat_template` is the name of one in `template.TEMPLATES`, "" the one in the model file.
-    Raises UsageError if there is no such template.
     """
 
     parallel = 1
@@ -114,11 +112,9 @@ class LlamaCpp:
         threads: int = 0,
         gpu_layers: int = 0,
         batch_size: int = BATCH,
-        chat_template: str = "",
         repack: bool | None = None,
         gpu: Callable[[], Gpu | None] = find_gpu,
     ) -> None:
-        self._template_source = template_source(chat_template)
         self._find = model if callable(model) else lambda: model
         self.name = name or (model.stem if isinstance(model, Path) else "model")
         self.context_size = context_size
@@ -167,9 +163,8 @@ class LlamaCpp:
             began = time.perf_counter()
             native, self.offload = self._opened(path, progress)
             try:
-                source = self._template_source or native.chat_template()
                 self._template = ChatTemplate(
-                    source, bos=native.bos, eos=native.eos, control_texts=native.control_texts()
+                    native.chat_template(), bos=native.bos, eos=native.eos, control_texts=native.control_texts()
                 )
             except ModelError:
                 native.close()

@@ -1,6 +1,6 @@
 """Chat messages to the text a model was trained on, filled by llama-cpp-python in jinja2's sandbox.
 
-The template is the model's own, or one of the common ones below, for files that carry none or a wrong one.
+The template is the model's own, or ChatML for files that carry none.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from jinja2 import TemplateError
 
-from pdfqa_core.errors import ModelError, UsageError
+from pdfqa_core.errors import ModelError
 from pdfqa_core.interfaces import Message
 
 # Used where a GGUF file carries no template (ChatML).
@@ -20,82 +20,11 @@ CHATML = (
     "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
 )
 
-# Models without a system role read it at the head of the first user message.
-_SYSTEM_FIRST = """{% set system = messages[0].content + '\n\n' if messages[0].role == 'system' else '' %}
-{% set messages = messages[1:] if system else messages %}
-"""
-
-# The token that begins a text is left out: the tokenizer of a model that wants one adds it.
-TEMPLATES = {
-    "chatml": CHATML,
-    # https://ai.google.dev/gemma/docs/core/prompt-structure
-    "gemma": _SYSTEM_FIRST
-    + """{% for message in messages %}
-{{ '<start_of_turn>' + ('model' if message.role == 'assistant' else 'user') + '\n' }}
-{{- (system if loop.first else '') + message.content | trim + '<end_of_turn>\n' -}}
-{% endfor %}
-{{ '<start_of_turn>model\n' if add_generation_prompt else '' }}""",
-    # https://www.llama.com/docs/model-cards-and-prompt-formats/meta-llama-2
-    "llama-2": """{% set system = messages[0].content if messages[0].role == 'system' else '' %}
-{% set system = '<<SYS>>\n' + system + '\n<</SYS>>\n\n' if system else '' %}
-{% set messages = messages[1:] if system else messages %}
-{% for message in messages %}
-{% if message.role == 'assistant' %}
-{{ ' ' + message.content + ' ' + eos_token -}}
-{% else %}
-{{ ('' if loop.first else bos_token) + '[INST] ' + (system if loop.first else '') + message.content + ' [/INST]' -}}
-{% endif %}
-{% endfor %}""",
-    # https://www.llama.com/docs/model-cards-and-prompt-formats/meta-llama-3
-    "llama-3": """{% for message in messages %}
-{{ '<|start_header_id|>' + message.role + '<|end_header_id|>\n\n' + message.content | trim + '<|eot_id|>' -}}
-{% endfor %}
-{{ '<|start_header_id|>assistant<|end_header_id|>\n\n' if add_generation_prompt else '' }}""",
-    # https://huggingface.co/mistralai/Mistral-7B-Instruct-v0.1
-    "mistral": _SYSTEM_FIRST
-    + """{% for message in messages %}
-{% if message.role == 'assistant' %}
-{{ ' ' + message.content + eos_token -}}
-{% else %}
-{{ '[INST] ' + (system if loop.first else '') + message.content + ' [/INST]' -}}
-{% endif %}
-{% endfor %}""",
-    # https://huggingface.co/microsoft/Phi-3-mini-4k-instruct
-    "phi-3": """{% for message in messages %}
-{{ '<|' + message.role + '|>\n' + message.content + '<|end|>\n' -}}
-{% endfor %}
-{{ '<|assistant|>\n' if add_generation_prompt else '' }}""",
-    # https://github.com/lm-sys/FastChat/blob/main/docs/vicuna_weights_version.md
-    "vicuna": """{% for message in messages %}
-{% if message.role == 'system' %}
-{{ message.content + '\n\n' -}}
-{% elif message.role == 'user' %}
-{{ 'USER: ' + message.content + '\n' -}}
-{% else %}
-{{ 'ASSISTANT: ' + message.content + eos_token + '\n' -}}
-{% endif %}
-{% endfor %}
-{{ 'ASSISTANT:' if add_generation_prompt else '' }}""",
-    # https://huggingface.co/HuggingFaceH4/zephyr-7b-beta
-    "zephyr": """{% for message in messages %}
-{{ '<|' + message.role + '|>\n' + message.content + eos_token + '\n' -}}
-{% endfor %}
-{{ '<|assistant|>\n' if add_generation_prompt else '' }}""",
-}
-
-# What parts the messages in these templates; it must not stand inside a message, whatever the model's own tokens are.
+# What parts the messages in common templates; it must not stand inside a message, whatever the model's own tokens are.
 _MARKERS = (
     "<|im_start|>", "<|im_end|>", "<start_of_turn>", "<end_of_turn>", "<<SYS>>", "<</SYS>>", "[INST]", "[/INST]",
     "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>", "<|system|>", "<|user|>", "<|assistant|>", "<|end|>",
 )  # fmt: skip
-
-
-def template_source(name: str) -> str:
-    """Return a common template, "" for the name "" (the model's own). Raises UsageError if there is none."""
-    if name and name not in TEMPLATES:
-        known = ", ".join(TEMPLATES)
-        raise UsageError(f"There is no chat template called {name!r}.", f"Choose one of: {known}; empty: the model's.")
-    return TEMPLATES.get(name, "")
 
 
 class ChatTemplate:

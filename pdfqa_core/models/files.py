@@ -321,9 +321,9 @@ class ModelFiles:
         return (*known, *(self._of_path(Path(path), llm, machine) for path in self.added()))
 
     def _of_catalogue(self, one: CatalogueEntry, llm: LLMSettings, machine: Memory) -> ModelFile:
-        path = on_disk(one, *self.folders, weights=llm.weights)
+        path = on_disk(one, *self.folders)
         size = path.stat().st_size if path else one.size
-        needed = one.memory(llm.context_size, llm.batch_size, llm.weights)
+        needed = one.memory(llm.context_size, llm.batch_size)
         return ModelFile(
             one.name,
             one.title,

@@ -170,8 +170,7 @@ class CurrentLLM:
 
 # Settings that make another engine; the others (sampling, longest answer) hold from the next answer on.
 ENGINE_FIELDS = (
-    "engine", "model", "weights", "url", "context_size", "threads", "gpu_layers", "batch_size",
-    "chat_template",
+    "engine", "model", "url", "context_size", "threads", "gpu_layers", "batch_size",
 )  # fmt: skip
 INSTALL_LLAMA = "Install it with: pip install -r requirements.txt (compiles for some minutes)."
 OPENAI = "api.openai.com"
@@ -280,7 +279,7 @@ class LanguageModel:
     def _bundled(wanted: LLMSettings) -> LLMSettings:
         """Return settings with the bundled model in the place of the wanted one."""
         engine = "llama_cpp" if wanted.engine == "openai" else wanted.engine
-        spare = {"engine": engine, "url": "", "model": read_catalogue()[0].name, "chat_template": ""}
+        spare = {"engine": engine, "url": "", "model": read_catalogue()[0].name}
         return wanted.model_copy(update=spare)
 
     def beside(self, wanted: LLMSettings) -> LanguageModel:
@@ -341,7 +340,7 @@ class LanguageModel:
         if used.engine == "openai" or self._file is not None:
             return self._file
         path = Path(used.model).expanduser() if is_path(used.model) else None
-        return path or on_disk(entry(used.model), *self._files.folders, weights=used.weights)
+        return path or on_disk(entry(used.model), *self._files.folders)
 
     @property
     def offload(self) -> Offload | None:
@@ -392,7 +391,7 @@ class LanguageModel:
         resolve(chosen.model, *folders, convert=False)  # a missing file raises now, not in the middle of an answer
 
         def find() -> Path:
-            self._file = resolve(chosen.model, *folders, weights=chosen.weights)
+            self._file = resolve(chosen.model, *folders)
             return self._file
 
         return make(
@@ -402,7 +401,6 @@ class LanguageModel:
             threads=chosen.threads,
             gpu_layers=chosen.gpu_layers,
             batch_size=chosen.batch_size,
-            chat_template=chosen.chat_template,
         )
 
     # ------------------------------------------------------------ loading at the start

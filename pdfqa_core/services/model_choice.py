@@ -106,7 +106,7 @@ def compared(
         outcomes = [one.outcome for one in made if not one.failed]
         found, model = cells[system.name][MEASURE].summary, models[system.name]
         llm = settings.llm
-        known = 0 if is_path(model) else entry(model).memory(llm.context_size, llm.batch_size, llm.weights)
+        known = 0 if is_path(model) else entry(model).memory(llm.context_size, llm.batch_size)
         rows.append(
             ModelRow(
                 model,

@@ -506,15 +506,15 @@ def check_brought(plan: RunPlan, models: Models) -> None:
     address or hub name of a file is followed.
     """
     here = models.language.settings
-    used = (here.model or here.url, here.context_size, here.chat_template, here.weights)
+    used = (here.model or here.url, here.context_size)
     foreign = [plan.options[option] for option in (*METRICS, ENCODER_OPTION) if plan.options.get(option)]
     for system in plan.systems:
         settings = load_settings(system)
         llm = settings.llm
-        asked = (system.model, llm.context_size, llm.chat_template, llm.weights)
+        asked = (system.model, llm.context_size)
         if system.model and (asked != used or system.model_hash != model_hash(here, models.language.file)):
             raise UsageError(
-                f"{system.name} asks {_form(*asked)}; in use here is {_form(*used)}.",
+                "{} asks {} (context {:,}); in use here is {} (context {:,}).".format(system.name, *asked, *used),
                 "Choose that model and its settings on the Models tab, or begin the run anew with the one here.",
             )
         if system.evidence == SEARCH:
@@ -524,10 +524,6 @@ def check_brought(plan: RunPlan, models: Models) -> None:
             f"The run came in a file and names a model that is not known here: {foreign[0]}.",
             "Begin it anew with a model of this computer.",
         )
-
-
-def _form(model: str, context: int, template: str, weights: str) -> str:
-    return f"{model} (context {context:,}, {f'template {template}, ' if template else ''}weights {weights})"
 
 
 def _used(settings: Settings, files: EncoderFiles) -> Mapping[str, tuple[str, tuple[str, ...]]]:

@@ -9,10 +9,8 @@ from typing import Any
 import gradio as gr
 
 from pdfqa_core.errors import PdfQAError, UsageError
-from pdfqa_core.llm.catalogue import AS_PACKAGED, F16, is_path, read_catalogue, title_of
-from pdfqa_core.llm.catalogue import entry as catalogue_entry
+from pdfqa_core.llm.catalogue import read_catalogue, title_of
 from pdfqa_core.llm.hardware import find_gpu, machine
-from pdfqa_core.llm.template import TEMPLATES
 from pdfqa_core.models import Changes, Speed, State
 from pdfqa_core.models.files import quantisation
 from pdfqa_core.models.language import api_key
@@ -37,12 +35,6 @@ from pdfqa_core.ui.evaluate_setup import brought, file_field
 from pdfqa_core.ui.session import Session, Shown
 
 TONES = {"fits": "ok", "tight": "warn", "too large": "bad"}
-OWN = "the model's own"
-# Measured by benchmarks/model_speed.py --compare weights, see docs/experiments.md.
-WEIGHTS = (
-    "As packaged (Q4_1) the file takes 98 MB. Turned into 16-bit floats once (F16) it takes 271 MB, but a whole answer "
-    "comes 1.4 times as fast, because prompts are read twice as fast, and is a little better (ROUGE-L .35 against .33)."
-)
 # Settings of the form, in its order: label, explanation, step of the number field (0: whole numbers).
 NUMBERS: dict[str, tuple[str, str, float]] = {
     "context_size": ("Context", "in tokens; longer takes memory", 0),
@@ -127,21 +119,16 @@ def active_html(services: Services) -> str:
     )
 
 
-def _offers_weights(llm: LLMSettings) -> bool:
-    """Whether the model has more than one form of weights, so that the setting does something."""
-    return llm.engine != "openai" and not is_path(llm.model) and bool(catalogue_entry(llm.model).f16)
-
-
 def form_values(services: Services) -> list[Any]:
     """Return the values of the settings form."""
     llm = services.settings.llm
-    return [getattr(llm, name) for name in NUMBERS] + [llm.weights, llm.chat_template or OWN]
+    return [getattr(llm, name) for name in NUMBERS]
 
 
 def read_form(values: Sequence[Any]) -> dict[str, Any]:
     """Return the settings of the form's values. Raises UsageError that names an empty field."""
-    found: dict[str, Any] = {"weights": values[-2], "chat_template": "" if values[-1] == OWN else values[-1]}
-    for (name, (label, _, step)), value in zip(NUMBERS.items(), values, strict=False):
+    found: dict[str, Any] = {}
+    for (name, (label, _, step)), value in zip(NUMBERS.items(), values, strict=True):
         if value is None:
             raise UsageError(f"“{label}” has no number.", "Type one.")
         found[name] = value if step else int(value)
@@ -167,9 +154,7 @@ class Handlers:
 
     def shown(self) -> tuple[Any, ...]:
         """Return what the tab shows when it is opened."""
-        *values, template = form_values(self.services)
-        weights = gr.Radio(value=values.pop(), visible=_offers_weights(self.services.settings.llm))
-        return *self.state(), *values, weights, template
+        return *self.state(), *form_values(self.services)
 
     def clicked(self, event: gr.EventData) -> tuple[str, str, str, gr.Timer]:
         """Do what a button of a card says."""
@@ -306,7 +291,7 @@ class Handlers:
 
 def _form(services: Services) -> list[Any]:
     """Build the settings form; its fields in the order of `form_values`."""
-    values = dict(zip(NUMBERS, form_values(services), strict=False))
+    values = dict(zip(NUMBERS, form_values(services), strict=True))
     gpu = find_gpu() is not None
     fields: dict[str, Any] = {}
 
@@ -328,22 +313,7 @@ def _form(services: Services) -> list[Any]:
     with gr.Row():
         number("temperature")
         number("seed")
-    llm = services.settings.llm
-    weights = gr.Radio(
-        [AS_PACKAGED, F16],
-        value=llm.weights,
-        visible=_offers_weights(llm),
-        label="Weights",
-        info=WEIGHTS,
-        elem_id="models-weights",
-    )
     with gr.Accordion("More", open=False):
-        template = gr.Dropdown(
-            [OWN, *TEMPLATES],
-            value=form_values(services)[-1],
-            label="Chat template",
-            info="The form of the prompt; another one only for a file that has none or a wrong one",
-        )
         with gr.Row():
             number("batch_size")
             number("gpu_layers")
@@ -353,7 +323,7 @@ def _form(services: Services) -> list[Any]:
         with gr.Row():
             number("min_p")
             number("repeat_penalty")
-    return [*(fields[name] for name in NUMBERS), weights, template]
+    return [fields[name] for name in NUMBERS]
 
 
 def _file_card() -> tuple[Any, ...]:

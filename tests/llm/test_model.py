@@ -287,10 +287,10 @@ def test_choosing_reads_a_common_prompt_once_and_leaves_the_next_answer_as_it_wa
     assert took.evaluated_tokens < 30
 
 
-def test_a_file_is_loaded_from_a_folder_of_any_name_with_the_template_that_was_chosen(llm, path, tmp_path):
+def test_a_file_is_loaded_from_a_folder_of_any_name(llm, path, tmp_path):
     place = tmp_path / "Mödelle – 日本 & more"
     place.mkdir()
     file = Path(shutil.copy(path, place / "model é.gguf"))
-    model = LlamaCpp(file, name="m", context_size=CONTEXT, chat_template="chatml")
-    assert 5 < model.count_tokens(ask("Hello")) < llm.count_tokens(ask("Hello"))  # its own adds a system message
+    model = LlamaCpp(file, name="m", context_size=CONTEXT)
+    assert model.count_tokens(ask("Hello")) == llm.count_tokens(ask("Hello"))
     model.unload()

@@ -232,7 +232,7 @@ def test_what_suits_this_machine_follows_from_its_free_memory_and_a_measured_spe
     def suggested(free, rate=None):
         files = ModelFiles(tmp_path / str(free) / str(rate), machine=Memory(free, free))
         if rate is not None:
-            files.keep_measured(rate * card_size, 1.0)
+            files.keep_measured(rate * card_size)
         return {words: one.name for words, one, _ in files.suggested(Settings().llm)}
 
     card_size = catalogue.entry(catalogue.DEFAULT).size

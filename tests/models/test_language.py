@@ -154,7 +154,7 @@ def test_a_model_is_replaced_and_the_one_before_leaves_the_memory(load, other):
     assert models.language.llm() is llm
     assert llm.name == "other"
     assert llm.engine.given == {
-        "context_size": 4096, "threads": 3, "gpu_layers": -1, "batch_size": 64, "chat_template": "",
+        "context_size": 4096, "threads": 3, "gpu_layers": -1, "batch_size": 64,
     }  # fmt: skip
     assert models.language.settings.model == other
 

@@ -99,7 +99,7 @@ def test_layers_on_the_gpu_are_shown_and_changed(tmp_path, monkeypatch) -> None:
         services.models.warm_up()
         until(lambda: "28 of 28 layers on the GPU (Metal)" in models.active_html(services))
         assert "a GPU (Metal) with 16.0 GB of memory, 12.0 GB of it free" in models.active_html(services)
-        values = dict(zip((*models.NUMBERS, "weights", "template"), models.form_values(services), strict=True))
+        values = dict(zip(models.NUMBERS, models.form_values(services), strict=True))
         assert values["gpu_layers"] == -1
         *_, message, _, _ = handlers.apply(session, *(values | {"gpu_layers": None}).values())
         assert "“GPU layers” has no number" in message

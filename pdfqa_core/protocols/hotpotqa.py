@@ -43,7 +43,7 @@ from pdfqa_core.protocols.base import (
     texts_of,
     widened,
 )
-from pdfqa_core.protocols.gold.formats import HotpotQA as Reader
+from pdfqa_core.protocols.gold.base import file_readers
 from pdfqa_core.protocols.gold.formats import paragraphs_of
 from pdfqa_core.protocols.json_rows import JsonRow, check_ids, load_object, load_rows
 from pdfqa_core.protocols.judging import JUDGED, check_judge
@@ -232,7 +232,7 @@ class HotpotQA(RunProtocol):
         """Return the rows of the data set."""
         gold = {one.id: one for one in read_questions(path)}
         rows = {str(row.values["_id"]): row for row in load_rows(path, "questions", "Give the rows of HotpotQA.")}
-        file = cases_of(Reader().read(path))
+        file = cases_of(file_readers.get("hotpotqa").read(path))
         return replace(
             file, cases=tuple(_case(one, gold[one.id].facts, paragraphs_of(rows[one.id])) for one in file.cases)
         )

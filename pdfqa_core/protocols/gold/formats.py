@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,12 +31,34 @@ from pdfqa_core.types import Passage
 # Data sets that bring their texts along: what is searched, and looking into a file to tell its form.
 
 
-def with_corpus(path: Path, questions: Iterable[GoldQuestion]) -> GoldFile:
-    """Return questions whose passages, all together, are what is searched. Raises UsageError for an id used twice."""
-    found = tuple(questions)
-    check_ids(((one.row, one.id) for one in found), path.name)
-    corpus = {passage.id: passage for question in found for passage in question.contexts}
-    return GoldFile(path.stem, found, tuple(corpus.values()))
+@dataclass(frozen=True, slots=True)
+class DataSet:
+    """A form of file whose questions bring passages, which all together are what is searched.
+
+    `has` says by the first row of a file (see `peek`) whether it is of this form.
+    """
+
+    words: str
+    suffixes: tuple[str, ...]
+    has: Callable[[Mapping[str, Any]], bool]
+    questions: Callable[[Path], Iterable[GoldQuestion]]
+
+    def recognises(self, path: Path) -> bool:
+        """Return whether the file is of this form."""
+        return self.has(peek(path))
+
+    def read(self, path: Path) -> GoldFile:
+        """Return the questions and their passages. Raises UsageError for an id used twice."""
+        found = tuple(self.questions(path))
+        check_ids(((one.row, one.id) for one in found), path.name)
+        corpus = {passage.id: passage for question in found for passage in question.contexts}
+        return GoldFile(path.stem, found, tuple(corpus.values()))
+
+
+def _first_has(first: Mapping[str, Any], within: str, key: str) -> bool:
+    """Return whether a list of objects stands under `within`, the first of which has this key."""
+    rows = first.get(within)
+    return isinstance(rows, list) and bool(rows) and isinstance(rows[0], Mapping) and key in rows[0]
 
 
 def rows_of(path: Path, hint: str, *, within: tuple[str, ...] = ()) -> list[JsonRow]:
@@ -180,28 +202,17 @@ def read_asqa_answers(path: Path) -> Mapping[str, str]:
     return {name: answer for _, name, answer in found}
 
 
-class Asqa:
-    """{"ambiguous_question", "qa_pairs", "annotations", "sample_id"}, or the official file by split."""
-
-    words = "ASQA"
-    suffixes = (".json", ".jsonl")
-
-    def recognises(self, path: Path) -> bool:
-        """Return whether the rows have disambiguated questions."""
-        first = peek(path)
-        return "qa_pairs" in first or any(
-            isinstance(row, Mapping) and "qa_pairs" in row
-            for split in first.values()
-            if isinstance(split, Mapping)
-            for row in (split, *list(split.values())[:1])
-        )
-
-    def read(self, path: Path) -> GoldFile:
-        """Return the ambiguous questions, their long answers as references."""
-        return with_corpus(path, read_asqa(path))
+def _has_readings(first: Mapping[str, Any]) -> bool:
+    """Return whether rows have disambiguated questions: by themselves, or in the splits of the official file."""
+    return "qa_pairs" in first or any(
+        isinstance(row, Mapping) and "qa_pairs" in row
+        for split in first.values()
+        if isinstance(split, Mapping)
+        for row in (split, *list(split.values())[:1])
+    )
 
 
-file_readers.register("asqa")(Asqa())
+file_readers.register("asqa")(DataSet("ASQA", (".json", ".jsonl"), _has_readings, read_asqa))
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -370,46 +381,36 @@ file_readers.register("beir")(Beir())
 _CAST = 'Give the topics of CAsT 2021 or 2022: {"number", "turn": [{"number", "raw_utterance", "passage"}]}.'
 
 
-class Cast:
-    """[{"number", "turn": [{"number", "raw_utterance", "passage"}]}]."""
-
-    words = "TREC CAsT topics with passages"
-    suffixes = (".json",)
-
-    def recognises(self, path: Path) -> bool:
-        """Return whether the rows have turns with utterances."""
-        turns = peek(path).get("turn")
-        return isinstance(turns, list) and bool(turns) and isinstance(turns[0], Mapping) and "raw_utterance" in turns[0]
-
-    def read(self, path: Path) -> GoldFile:
-        """Return the turns; the passages of all of them are what is searched."""
-        return with_corpus(path, self._questions(path))
-
-    def _questions(self, path: Path) -> Iterator[GoldQuestion]:
-        number = 0
-        for row in rows_of(path, _CAST):
-            before = ""
-            for turn in list_of(row, row.values, "turn", _CAST):
-                number += 1
-                own_id = f"{row.values.get('number', row.number)}_{turn.get('number', number)}"
-                text = str(turn.get("passage") or "").strip()
-                source = str(turn.get("canonical_result_id") or own_id)
-                passage = corpus_passage(f"{source}-{turn.get('passage_id', '')}".rstrip("-"), "", text)
-                contexts = (passage,) if text else ()
-                yield GoldQuestion(
-                    own_id,
-                    text_of(row, turn, "raw_utterance", _CAST),
-                    number,
-                    (text,) if text else (),
-                    tuple(GoldPlace(one.id) for one in contexts),
-                    True,
-                    before,
-                    contexts=contexts,
-                )
-                before = own_id
+def _cast(path: Path) -> Iterator[GoldQuestion]:
+    """Yield the turns of [{"number", "turn": [{"number", "raw_utterance", "passage"}]}]."""
+    number = 0
+    for row in rows_of(path, _CAST):
+        before = ""
+        for turn in list_of(row, row.values, "turn", _CAST):
+            number += 1
+            own_id = f"{row.values.get('number', row.number)}_{turn.get('number', number)}"
+            text = str(turn.get("passage") or "").strip()
+            source = str(turn.get("canonical_result_id") or own_id)
+            passage = corpus_passage(f"{source}-{turn.get('passage_id', '')}".rstrip("-"), "", text)
+            contexts = (passage,) if text else ()
+            yield GoldQuestion(
+                own_id,
+                text_of(row, turn, "raw_utterance", _CAST),
+                number,
+                (text,) if text else (),
+                tuple(GoldPlace(one.id) for one in contexts),
+                True,
+                before,
+                contexts=contexts,
+            )
+            before = own_id
 
 
-file_readers.register("cast")(Cast())
+file_readers.register("cast")(
+    DataSet(
+        "TREC CAsT topics with passages", (".json",), lambda first: _first_has(first, "turn", "raw_utterance"), _cast
+    )
+)
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -435,44 +436,40 @@ place_readers.register("cited answers")(CitedAnswers())
 _CLAPNQ = "Give the rows of CLAPnq with id, input, passages and output."
 
 
-class Clapnq:
-    """{"id", "input", "passages": [{"title", "text"}], "output": [{"answer"}]}. Source: Rosenthal et al. 2024."""
+def _clapnq(path: Path) -> Iterator[GoldQuestion]:
+    """Yield the questions of {"id", "input", "passages": [{"title", "text"}], "output": [{"answer"}]}.
 
-    words = "CLAPnq"
-    suffixes = (".jsonl", ".json")
-
-    def recognises(self, path: Path) -> bool:
-        """Return whether the rows have passages and output."""
-        first = peek(path)
-        return {"input", "passages", "output"} <= first.keys() and isinstance(first["input"], str)
-
-    def read(self, path: Path) -> GoldFile:
-        """Return the questions; the passages of all rows are what is searched."""
-        return with_corpus(path, self._questions(path))
-
-    def _questions(self, path: Path) -> Iterator[GoldQuestion]:
-        for row in rows_of(path, _CLAPNQ):
-            name = str(row.values.get("id") or row.number)
-            passages = list_of(row, row.values, "passages", _CLAPNQ)
-            contexts = tuple(
-                corpus_passage(f"{name}.{n}", str(one.get("title") or ""), text_of(row, one, "text", _CLAPNQ))
-                for n, one in enumerate(passages, start=1)
-            )
-            answers = [str(one.get("answer") or "").strip() for one in list_of(row, row.values, "output", _CLAPNQ)]
-            references = tuple(dict.fromkeys(filter(None, answers)))
-            places = tuple(GoldPlace(one.id) for one in contexts) if references else ()
-            yield GoldQuestion(
-                name,
-                text_of(row, row.values, "input", _CLAPNQ),
-                row.number,
-                references,
-                places,
-                bool(references),
-                contexts=contexts,
-            )
+    Source: Rosenthal et al. 2024.
+    """
+    for row in rows_of(path, _CLAPNQ):
+        name = str(row.values.get("id") or row.number)
+        passages = list_of(row, row.values, "passages", _CLAPNQ)
+        contexts = tuple(
+            corpus_passage(f"{name}.{n}", str(one.get("title") or ""), text_of(row, one, "text", _CLAPNQ))
+            for n, one in enumerate(passages, start=1)
+        )
+        answers = [str(one.get("answer") or "").strip() for one in list_of(row, row.values, "output", _CLAPNQ)]
+        references = tuple(dict.fromkeys(filter(None, answers)))
+        places = tuple(GoldPlace(one.id) for one in contexts) if references else ()
+        yield GoldQuestion(
+            name,
+            text_of(row, row.values, "input", _CLAPNQ),
+            row.number,
+            references,
+            places,
+            bool(references),
+            contexts=contexts,
+        )
 
 
-file_readers.register("clapnq")(Clapnq())
+file_readers.register("clapnq")(
+    DataSet(
+        "CLAPnq",
+        (".jsonl", ".json"),
+        lambda first: {"input", "passages", "output"} <= first.keys() and isinstance(first["input"], str),
+        _clapnq,
+    )
+)
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -563,36 +560,33 @@ def passage_of(paragraph: Paragraph) -> Passage:
     return corpus_passage(title, title, "".join(sentences))
 
 
-class HotpotQA:
-    """{"_id", "question", "answer", "supporting_facts": [[title, n], …], "context": [[title, [sentence, …]], …]}."""
+def _hotpotqa(path: Path) -> Iterator[GoldQuestion]:
+    """Yield the questions; the gold places are the paragraphs of the supporting facts.
 
-    words = "HotpotQA with its paragraphs"
-    suffixes = (".json", ".jsonl")
-
-    def recognises(self, path: Path) -> bool:
-        """Return whether the rows have supporting facts."""
-        return {"supporting_facts", "context"} <= peek(path).keys()
-
-    def read(self, path: Path) -> GoldFile:
-        """Return the questions; the gold places are the paragraphs of the supporting facts."""
-        return with_corpus(path, self._questions(path))
-
-    def _questions(self, path: Path) -> Iterator[GoldQuestion]:
-        for row in rows_of(path, _HOTPOTQA):
-            contexts = tuple(map(passage_of, paragraphs_of(row)))
-            places = tuple(map(GoldPlace, _supporting(row)))
-            yield GoldQuestion(
-                text_of(row, row.values, "_id" if "_id" in row.values else "id", _HOTPOTQA),
-                text_of(row, row.values, "question", _HOTPOTQA),
-                row.number,
-                (text_of(row, row.values, "answer", _HOTPOTQA),),
-                places,
-                contexts=contexts,
-                kind=str(row.values.get("type") or ""),
-            )
+    Rows are {"_id", "question", "answer", "supporting_facts": [[title, n], …], "context": [[title, [sentence, …]], …]}.
+    """
+    for row in rows_of(path, _HOTPOTQA):
+        contexts = tuple(map(passage_of, paragraphs_of(row)))
+        places = tuple(map(GoldPlace, _supporting(row)))
+        yield GoldQuestion(
+            text_of(row, row.values, "_id" if "_id" in row.values else "id", _HOTPOTQA),
+            text_of(row, row.values, "question", _HOTPOTQA),
+            row.number,
+            (text_of(row, row.values, "answer", _HOTPOTQA),),
+            places,
+            contexts=contexts,
+            kind=str(row.values.get("type") or ""),
+        )
 
 
-file_readers.register("hotpotqa")(HotpotQA())
+file_readers.register("hotpotqa")(
+    DataSet(
+        "HotpotQA with its paragraphs",
+        (".json", ".jsonl"),
+        lambda first: {"supporting_facts", "context"} <= first.keys(),
+        _hotpotqa,
+    )
+)
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -602,46 +596,36 @@ _MTRAG = "Give the tasks of MT-RAG with input, contexts and targets."
 _OF_ITSELF = ("ANSWERABLE", "PARTIAL")
 
 
-class MtRag:
-    """{"task_id", "input": [{"speaker", "text"}], "contexts": [{"text"}], "targets"}. Source: Katsis et al. 2025."""
+def _mtrag(path: Path) -> Iterator[GoldQuestion]:
+    """Yield the questions of {"task_id", "input": [{"speaker", "text"}], "contexts": [{"text"}], "targets"}.
 
-    words = "MT-RAG tasks"
-    suffixes = (".jsonl", ".json")
-
-    def recognises(self, path: Path) -> bool:
-        """Return whether the rows have a list of turns as input."""
-        return isinstance(peek(path).get("input"), list)
-
-    def read(self, path: Path) -> GoldFile:
-        """Return the questions; the passages of all tasks are what is searched."""
-        return with_corpus(path, self._questions(path))
-
-    def _questions(self, path: Path) -> Iterator[GoldQuestion]:
-        for row in rows_of(path, _MTRAG):
-            turns = list_of(row, row.values, "input", _MTRAG)
-            if not turns or turns[-1].get("speaker") != "user":
-                raise UsageError(f"{row.where}: input does not end with a question of the user.", _MTRAG)
-            name = str(row.values.get("task_id") or row.values.get("id") or row.number)
-            contexts = tuple(
-                corpus_passage(str(one.get("document_id") or f"{name} {n}"), str(one.get("title") or ""), text)
-                for n, one in enumerate(list_of(row, {"contexts": [], **row.values}, "contexts", _MTRAG), start=1)
-                if (text := str(one.get("text") or "").strip())
-            )
-            said = _words(row.values.get("answerability"))
-            answerable = not said or said[0].upper() in _OF_ITSELF
-            targets = [text_of(row, one, "text", _MTRAG) for one in list_of(row, row.values, "targets", _MTRAG)]
-            yield GoldQuestion(
-                name,
-                text_of(row, turns[-1], "text", _MTRAG),
-                row.number,
-                tuple(targets) if answerable else (),
-                tuple(GoldPlace(one.id) for one in contexts) if answerable else (),
-                answerable,
-                history=_pairs(turns[:-1]),
-                conversation=str(row.values.get("conversation_id") or ""),
-                contexts=contexts,
-                kind=", ".join(_words(row.values.get("Question Type"))),
-            )
+    Source: Katsis et al. 2025.
+    """
+    for row in rows_of(path, _MTRAG):
+        turns = list_of(row, row.values, "input", _MTRAG)
+        if not turns or turns[-1].get("speaker") != "user":
+            raise UsageError(f"{row.where}: input does not end with a question of the user.", _MTRAG)
+        name = str(row.values.get("task_id") or row.values.get("id") or row.number)
+        contexts = tuple(
+            corpus_passage(str(one.get("document_id") or f"{name} {n}"), str(one.get("title") or ""), text)
+            for n, one in enumerate(list_of(row, {"contexts": [], **row.values}, "contexts", _MTRAG), start=1)
+            if (text := str(one.get("text") or "").strip())
+        )
+        said = _words(row.values.get("answerability"))
+        answerable = not said or said[0].upper() in _OF_ITSELF
+        targets = [text_of(row, one, "text", _MTRAG) for one in list_of(row, row.values, "targets", _MTRAG)]
+        yield GoldQuestion(
+            name,
+            text_of(row, turns[-1], "text", _MTRAG),
+            row.number,
+            tuple(targets) if answerable else (),
+            tuple(GoldPlace(one.id) for one in contexts) if answerable else (),
+            answerable,
+            history=_pairs(turns[:-1]),
+            conversation=str(row.values.get("conversation_id") or ""),
+            contexts=contexts,
+            kind=", ".join(_words(row.values.get("Question Type"))),
+        )
 
 
 def _words(value: Any) -> list[str]:
@@ -660,7 +644,9 @@ def _pairs(turns: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
     return tuple(pairs)
 
 
-file_readers.register("mtrag")(MtRag())
+file_readers.register("mtrag")(
+    DataSet("MT-RAG tasks", (".jsonl", ".json"), lambda first: isinstance(first.get("input"), list), _mtrag)
+)
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -673,35 +659,21 @@ _SQUAD = 'Write {"data": [{"title": …, "paragraphs": [{"context": …, "qas": 
 _NONE = "CANNOTANSWER"  # QuAC's answer to what the text does not answer
 
 
-class Squad:
-    """{"data": [{"title", "paragraphs": [{"context", "qas": […]}]}]}."""
-
-    words = "SQuAD 1 or 2, or QuAC"
-    suffixes = (".json",)
-
-    def recognises(self, path: Path) -> bool:
-        """Return whether the file holds paragraphs under "data"."""
-        data = peek(path).get("data")
-        return isinstance(data, list) and bool(data) and isinstance(data[0], Mapping) and "paragraphs" in data[0]
-
-    def read(self, path: Path) -> GoldFile:
-        """Return the questions; each paragraph is a passage."""
-        return with_corpus(path, self._questions(path))
-
-    def _questions(self, path: Path) -> Iterator[GoldQuestion]:
-        number = 0
-        for row in rows_of(path, _SQUAD, within=("data",)):
-            title = str(row.values.get("title") or f"text {row.number}")
-            for place, paragraph in enumerate(list_of(row, row.values, "paragraphs", _SQUAD), start=1):
-                text = text_of(row, paragraph, "context", _SQUAD).removesuffix(_NONE).strip()
-                heading = ", ".join(filter(None, (title, str(paragraph.get("section_title") or ""))))
-                passage = corpus_passage(f"{title}, paragraph {place}", heading, text)
-                before = ""
-                for qa in list_of(row, paragraph, "qas", _SQUAD):
-                    number += 1
-                    made = _question(row, qa, number, passage, before)
-                    before = made.id if "followup" in qa else ""
-                    yield made
+def _squad(path: Path) -> Iterator[GoldQuestion]:
+    """Yield the questions of {"data": [{"title", "paragraphs": [{"context", "qas": […]}]}]}; paragraphs are passages."""
+    number = 0
+    for row in rows_of(path, _SQUAD, within=("data",)):
+        title = str(row.values.get("title") or f"text {row.number}")
+        for place, paragraph in enumerate(list_of(row, row.values, "paragraphs", _SQUAD), start=1):
+            text = text_of(row, paragraph, "context", _SQUAD).removesuffix(_NONE).strip()
+            heading = ", ".join(filter(None, (title, str(paragraph.get("section_title") or ""))))
+            passage = corpus_passage(f"{title}, paragraph {place}", heading, text)
+            before = ""
+            for qa in list_of(row, paragraph, "qas", _SQUAD):
+                number += 1
+                made = _question(row, qa, number, passage, before)
+                before = made.id if "followup" in qa else ""
+                yield made
 
 
 def _question(row: JsonRow, qa: Mapping[str, Any], number: int, passage: Passage, before: str) -> GoldQuestion:
@@ -721,51 +693,42 @@ def _question(row: JsonRow, qa: Mapping[str, Any], number: int, passage: Passage
     )
 
 
-class Coqa:
-    """{"data": [{"id", "story", "questions": [{"input_text"}], "answers": [{"input_text"}]}]}. Source: Reddy 2019."""
+def _coqa(path: Path) -> Iterator[GoldQuestion]:
+    """Yield the questions of {"data": [{"id", "story", "questions": [{"input_text"}], "answers": [{"input_text"}]}]}.
 
-    words = "CoQA"
-    suffixes = (".json",)
-
-    def recognises(self, path: Path) -> bool:
-        """Return whether the file holds stories under "data"."""
-        data = peek(path).get("data")
-        return isinstance(data, list) and bool(data) and isinstance(data[0], Mapping) and "story" in data[0]
-
-    def read(self, path: Path) -> GoldFile:
-        """Return the questions; each story is a passage, each list of questions a conversation."""
-        return with_corpus(path, self._questions(path))
-
-    def _questions(self, path: Path) -> Iterator[GoldQuestion]:
-        hint = 'Write {"data": [{"id", "story", "questions": […], "answers": […]}]}.'
-        number = 0
-        for row in rows_of(path, hint, within=("data",)):
-            name = str(row.values.get("id") or row.number)
-            passage = corpus_passage(name, "", text_of(row, row.values, "story", hint))
-            more = row.values.get("additional_answers")
-            answered = [list_of(row, row.values, "answers", hint)]
-            answered += [list_of(row, more, key, hint) for key in more] if isinstance(more, Mapping) else []
-            before = ""
-            for turn, question in enumerate(list_of(row, row.values, "questions", hint)):
-                number += 1
-                given = [text_of(row, answers[turn], "input_text", hint) for answers in answered if turn < len(answers)]
-                known = tuple(dict.fromkeys(one for one in given if one.lower() != "unknown"))
-                own_id = f"{name}.{turn + 1}"
-                yield GoldQuestion(
-                    own_id,
-                    text_of(row, question, "input_text", hint),
-                    number,
-                    known,
-                    (GoldPlace(passage.id),) if known else (),
-                    bool(known),
-                    before,
-                    contexts=(passage,),
-                )
-                before = own_id
+    Each story is a passage, each list of questions a conversation. Source: Reddy 2019.
+    """
+    hint = 'Write {"data": [{"id", "story", "questions": […], "answers": […]}]}.'
+    number = 0
+    for row in rows_of(path, hint, within=("data",)):
+        name = str(row.values.get("id") or row.number)
+        passage = corpus_passage(name, "", text_of(row, row.values, "story", hint))
+        more = row.values.get("additional_answers")
+        answered = [list_of(row, row.values, "answers", hint)]
+        answered += [list_of(row, more, key, hint) for key in more] if isinstance(more, Mapping) else []
+        before = ""
+        for turn, question in enumerate(list_of(row, row.values, "questions", hint)):
+            number += 1
+            given = [text_of(row, answers[turn], "input_text", hint) for answers in answered if turn < len(answers)]
+            known = tuple(dict.fromkeys(one for one in given if one.lower() != "unknown"))
+            own_id = f"{name}.{turn + 1}"
+            yield GoldQuestion(
+                own_id,
+                text_of(row, question, "input_text", hint),
+                number,
+                known,
+                (GoldPlace(passage.id),) if known else (),
+                bool(known),
+                before,
+                contexts=(passage,),
+            )
+            before = own_id
 
 
-file_readers.register("squad")(Squad())
-file_readers.register("coqa")(Coqa())
+file_readers.register("squad")(
+    DataSet("SQuAD 1 or 2, or QuAC", (".json",), lambda first: _first_has(first, "data", "paragraphs"), _squad)
+)
+file_readers.register("coqa")(DataSet("CoQA", (".json",), lambda first: _first_has(first, "data", "story"), _coqa))
 
 
 # ----------------------------------------------------------------------------------------------------

@@ -207,3 +207,11 @@ def without_control_tokens(text: str) -> str:
     while (cleaned := _CONTROL.sub(" ", text)) != text:
         text = cleaned
     return text
+
+
+def duration(seconds: float) -> str:
+    """Return a time in words: "40 s", "3 min", "2 h 10 min"."""
+    if seconds < 59.5:
+        return f"{max(1, round(seconds))} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

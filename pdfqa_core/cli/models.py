@@ -21,6 +21,7 @@ from pdfqa_core.models.files import encoder_entry, fetch_encoder, is_encoder
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.services.model_choice import compare_models
 from pdfqa_core.settings import Settings, models_path
+from pdfqa_core.text import duration
 from pdfqa_core.types import Progress
 
 USUAL = 10_000_000  # bytes a second that the announced time is for
@@ -253,7 +254,7 @@ def _fetched(chosen: CatalogueEntry, files: ModelFiles, *, quiet: bool) -> Path:
 
 def _announced(chosen: CatalogueEntry, size: int) -> str:
     """Return what will be fetched, from where, and how long that takes."""
-    time_needed = f"{terminal.duration(size / USUAL)} at {USUAL / 1e6:.0f} MB/s"
+    time_needed = f"{duration(size / USUAL)} at {USUAL / 1e6:.0f} MB/s"
     lines = [
         f"Downloading {chosen.title}: {size / 1e6:,.0f} MB, {time_needed}.",
         f"It is under the {chosen.licence} licence{', see ' + chosen.accept if chosen.accept else ''}.",

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 
 from pdfqa_core.services import Services
-from pdfqa_core.text import clean
+from pdfqa_core.text import clean, duration
 from pdfqa_core.types import Progress
 
 # ----------------------------------------------------------------------------------------------------
@@ -82,14 +82,6 @@ def show(progress: Progress) -> None:
         count = f" {progress.done:,} of {progress.total:,}" if progress.total else ""
         left = f", {duration(progress.seconds_left)} left" if progress.seconds_left else ""
         print(f"\r\033[K{progress.phase}{count}{left}", end="", file=sys.stderr, flush=True)
-
-
-def duration(seconds: float) -> str:
-    """Return a time in words: "40 s", "3 min", "2 h 10 min"."""
-    if seconds < 59.5:
-        return f"{max(1, round(seconds))} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def clear() -> None:

@@ -32,6 +32,7 @@ from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.services.training import Prepared, TrainingPlan, compared_on
 from pdfqa_core.settings import Settings
 from pdfqa_core.streaming import result_of
+from pdfqa_core.text import duration
 from pdfqa_core.training import (
     KINDS,
     Keep,
@@ -243,7 +244,7 @@ def _prepared(event: Prepared) -> str:
     found = event.estimate
     counts = f"{event.questions} questions to train on with {event.negatives} hard negatives, {event.held_out} held out"
     sizes = f"{found.memory / 1e9:.1f} GB of memory and {found.disk / 1e9:.1f} GB of disk"
-    time = f"At most {terminal.duration(found.seconds)}, {sizes}. Ctrl-C stops it; the same command goes on from there."
+    time = f"At most {duration(found.seconds)}, {sizes}. Ctrl-C stops it; the same command goes on from there."
     return "\n".join([f"{event.name}: {counts}; {event.passages} passages", time, *event.notes])
 
 

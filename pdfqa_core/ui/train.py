@@ -25,6 +25,7 @@ from pdfqa_core.services import SAMPLE, Outcome, Services
 from pdfqa_core.services.synthesis import SynthesisPlan
 from pdfqa_core.services.training import TrainingPlan, TrainJob, Work, compared_on
 from pdfqa_core.synthesis import CONVERSATIONS, FEW_SHOT, RULES, Example, origin
+from pdfqa_core.text import duration
 from pdfqa_core.training import BI_ENCODER, ROUNDS, Compared, TrainingSettings
 from pdfqa_core.training.record import Row
 from pdfqa_core.types import Progress
@@ -191,14 +192,6 @@ WHOLE = "Type a whole number."
 def triples_task(request: gr.Request) -> str:
     """Return what finding triples for a page is called, to stop it."""
     return f"train-triples-{request.session_hash}"
-
-
-def duration(seconds: float) -> str:
-    """Return a time in words: "40 s", "3 min", "2 h 10 min"."""
-    if seconds < 59.5:
-        return f"{max(1, round(seconds))} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
 class Tab:

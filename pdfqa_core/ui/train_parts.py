@@ -165,7 +165,7 @@ class Parts:
             self.make = gr.Button("Make questions", variant="primary", elem_id="train-make")
             self.make_stop = gr.Button("Stop", visible=False, elem_classes=["pq-stop"], elem_id="train-make-stop")
         self.made = live_html(elem_id="train-made")
-        self.making = (kind, passages, questions, documents, examples, turns, keep_all)
+        self.making: tuple[Any, ...] = (kind, passages, questions, documents, examples, turns, keep_all)
 
     def _review(self) -> None:
         self.only = gr.Radio(list(FILTERS), value=WAITING, label="Show", elem_id="train-only")
@@ -245,7 +245,7 @@ class Parts:
             self.train = gr.Button("Train", variant="primary", elem_id="train-go")
             self.train_stop = gr.Button("Stop", visible=False, elem_classes=["pq-stop"], elem_id="train-stop")
         self.live, self.curves = live_html(elem_id="train-live"), live_html(elem_id="train-curves")
-        self.training = (kind, name, unreviewed, base, precision, similarity, keep, *numbers)
+        self.training: tuple[Any, ...] = (kind, name, unreviewed, base, precision, similarity, keep, *numbers)
 
     def _compare(self) -> None:
         self.compared = live_html(elem_id="train-compared")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pdfqa_core.cli.ingest import read_password
-from pdfqa_core.cli.terminal import duration
 from pdfqa_core.errors import UsageError
+from pdfqa_core.text import duration
 
 
 @pytest.mark.parametrize("content", [b"secret\r\nsecond line\r\n", b"secret", b"\xef\xbb\xbfsecret\n"])

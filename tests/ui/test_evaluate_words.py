@@ -52,7 +52,9 @@ def test_warnings_questions_and_the_curve_of_an_evaluation(tmp_path: Path) -> No
     assert "hybrid: a similarity of meaning below 0 counts as 0" in folded
     assert "profile" not in table
     assert "<b>bm25 · windows 120/60</b>" in table
-    assert "n = 2, 1 unscored: all values are the same, so there is no interval" in table  # of nDCG, which is no proportion
+    assert (
+        "n = 2, 1 unscored: all values are the same, so there is no interval" in table
+    )  # of nDCG, which is no proportion
     assert "n = 2, 1 unscored, 95 % exact interval 0.158 to 1.000" in table  # of HR@5
     assert [item.id for item in evaluation.systems[0].items] == ["2", "3", "4"]  # lines of the table
     assert '<span class="muted">1</span> How often' in questions

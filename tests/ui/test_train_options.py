@@ -16,7 +16,7 @@ from pdfqa_core.synthesis import RULES
 from pdfqa_core.training import DPR, NOTHING_HELD_OUT, Estimate, TrainingSettings
 from pdfqa_core.ui.session import Session
 from pdfqa_core.ui.train import Compare, Tab
-from pdfqa_core.ui.train_parts import TrainState, build_parts
+from pdfqa_core.ui.train_parts import Parts, TrainState
 from pdfqa_core.ui.train_view import curves_html
 from tests.services.helpers import BM25
 from tests.training.test_record import record
@@ -28,7 +28,7 @@ SESSION = Session(LOCAL_OWNER, SPLIT)
 @pytest.fixture
 def tab(services):
     with gr.Blocks():
-        return Tab(services, build_parts(), gr.State(SESSION))
+        return Tab(services, Parts(), gr.State(SESSION))
 
 
 def values(tab, **changed):

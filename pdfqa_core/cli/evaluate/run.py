@@ -37,6 +37,7 @@ from pdfqa_core.services.run_asking import TRAINED_ON, YES
 from pdfqa_core.services.run_export import answer_files
 from pdfqa_core.services.systems import DIMENSIONS, read_systems, run_grid, system_of
 from pdfqa_core.settings import Settings
+from pdfqa_core.text import duration
 from pdfqa_core.types import Progress
 from pdfqa_core.whole_files import temporary_folder
 
@@ -202,7 +203,7 @@ def _said_of(takes: RunEstimate) -> str:
     total = takes.questions * takes.systems
     asked = f"{takes.questions} questions × {takes.systems} systems" if takes.systems > 1 else f"{total} questions"
     done = f", {total - takes.open} answered" if takes.open < total else ""
-    time = f"about {terminal.duration(takes.seconds)}" if takes.seconds is not None else "no earlier run tells how long"
+    time = f"about {duration(takes.seconds)}" if takes.seconds is not None else "no earlier run tells how long"
     size = ""
     if takes.memory is not None:
         size = f", about {takes.memory / 1e9:.1f} GB of memory for the model ({takes.free / 1e9:.1f} GB are free)"

@@ -660,7 +660,7 @@ _NONE = "CANNOTANSWER"  # QuAC's answer to what the text does not answer
 
 
 def _squad(path: Path) -> Iterator[GoldQuestion]:
-    """Yield the questions of {"data": [{"title", "paragraphs": [{"context", "qas": […]}]}]}; paragraphs are passages."""
+    """Yield the questions of {"data": [{"title", "paragraphs": [{"context", "qas": […]}]}]}, each in a paragraph."""
     number = 0
     for row in rows_of(path, _SQUAD, within=("data",)):
         title = str(row.values.get("title") or f"text {row.number}")

@@ -23,6 +23,7 @@ from pdfqa_core.extraction.text.glyphs import (
     PageFrame,
     argument,
     cells,
+    changes,
     distinct,
     handle_argument,
     quick,
@@ -67,7 +68,8 @@ class Drawn:
     """The objects of a page, the one painted first at the beginning; `forms` numbers the matrix of each in `matrices`.
 
     An object's own coordinates are those of its form; a matrix leads from there to the page's user space. `marks` are
-    those of text objects, the first one of each, then the second one, …: the numbers of the objects, and their marks.
+    those of text objects, the first one of each, then the second one, …: the numbers of the objects, each mark once,
+    and for each object which of these it has.
     """
 
     addresses: Addresses
@@ -75,7 +77,7 @@ class Drawn:
     kinds: Integers
     forms: Integers
     matrices: tuple[Matrix, ...]
-    marks: Sequence[tuple[Integers, Addresses]]
+    marks: Sequence[tuple[Integers, Addresses, Integers]]
     frame: PageFrame
 
     def boxes(self, chosen: Integers) -> Floats:
@@ -122,7 +124,7 @@ class PathPaint:
 def read_drawn(page: Any, glyphs: Glyphs) -> Drawn:
     """Return what is drawn on a page (a raw FPDF_PAGE) beside and with its glyphs."""
     owners = glyphs.owners[~glyphs.space]
-    texts = distinct(owners[np.append(True, owners[1:] != owners[:-1])[: len(owners)]])
+    texts = distinct(owners[changes(owners)])
     handle = handle_argument(page)
     count = min(max(0, pdfium.FPDFPage_CountObjects(page)), _MAX_OBJECTS)
     addresses = np.fromiter(map(_page_object, repeat(handle), range(count)), np.uint64, count)
@@ -162,14 +164,15 @@ def read_drawn(page: Any, glyphs: Glyphs) -> Drawn:
     )
 
 
-def _marks(items: Sequence[Any], texts: Integers) -> list[tuple[Integers, Addresses]]:
+def _marks(items: Sequence[Any], texts: Integers) -> list[tuple[Integers, Addresses, Integers]]:
     asked = list(map(items.__getitem__, texts.tolist()))
     counts = np.fromiter(map(_mark_count, asked), np.int64, len(asked))
     found = []
     for number in range(min(int(counts.max(initial=0)), _MAX_MARKS)):
         places = np.flatnonzero(counts > number)
         marks = np.fromiter(map(_mark, (asked[i] for i in places.tolist()), repeat(number)), np.uint64, len(places))
-        found.append((texts[places], marks))
+        known = distinct(marks)
+        found.append((texts[places], known, np.searchsorted(known, marks)))
     return found
 
 
@@ -213,14 +216,13 @@ def layers(drawn: Drawn) -> dict[int, str]:
     A layer that is set for a whole form is not seen here.
     """
     found: dict[int, str] = {}
-    for numbers, marks in drawn.marks:
-        known = distinct(marks)
+    for numbers, known, which in drawn.marks:
         into = cells(ctypes.c_uint64, 2)  # the name where it is short enough, and its length in bytes
         room = ctypes.c_ulong.from_param(ctypes.sizeof(ctypes.c_uint64))
         arguments = (into.pointers[0], room, into.pointers[1])
         names = into.collect(map(_mark_name, map(argument, known.tolist()), *map(repeat, arguments)))
-        for place in (names == _LAYER_MARK).all(axis=1)[np.searchsorted(known, marks)].nonzero()[0].tolist():
-            found[int(numbers[place])] = _layer_name(int(marks[place]))
+        for place in (names == _LAYER_MARK).all(axis=1)[which].nonzero()[0].tolist():
+            found[int(numbers[place])] = _layer_name(int(known[which[place]]))
     return found
 
 

@@ -106,8 +106,10 @@ def with_struck(glyphs: Glyphs, hidden: Flags, strokes: Floats, struck: Sequence
     `strokes` (n, 3) are the level lines drawn on the page (height, start, end), `struck` the boxes (in user space) of
     words that annotations strike out.
     """
+    if not (len(strokes) or struck):
+        return glyphs, hidden
     ink = np.flatnonzero(~glyphs.space & ~hidden & (glyphs.turn == 0))
-    if not len(ink) or not (len(strokes) or struck):
+    if not len(ink):
         return glyphs, hidden
     middle = (glyphs.boxes[:, 0] + glyphs.boxes[:, 2]) / 2
     height = glyphs.y - _MIDDLE * glyphs.size

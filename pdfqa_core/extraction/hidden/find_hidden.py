@@ -30,6 +30,7 @@ from pdfqa_core.extraction.text.glyphs import (
     Integers,
     PageFrame,
     argument,
+    changes,
     distinct,
     quick,
     read_glyphs,
@@ -62,13 +63,12 @@ def marked_texts(drawn: Drawn) -> list[_Marked]:
     pieces: dict[int, _Marked] = {}
     length = ctypes.c_ulong()
     room, size = ctypes.c_ulong.from_param(0), ctypes.byref(length)
-    for numbers, marks in drawn.marks:
-        known = distinct(marks)
+    for numbers, known, which in drawn.marks:
         arguments = (repeat(_KEY), repeat(None), repeat(room), repeat(size))
         has = np.fromiter(map(_string, map(argument, known.tolist()), *arguments), np.bool_, len(known))
-        for place in has[np.searchsorted(known, marks)].nonzero()[0].tolist():
+        for place in has[which].nonzero()[0].tolist():
             address = int(drawn.addresses[numbers[place]])
-            pieces.setdefault(int(marks[place]), _Marked(set())).owners.add(address)
+            pieces.setdefault(int(known[which[place]]), _Marked(set())).owners.add(address)
     for piece in pieces.values():
         for address in piece.owners:
             _remove(address)
@@ -275,7 +275,7 @@ def _in_meeting_objects(glyphs: Glyphs, index: Integers) -> Integers:
     if not len(index):
         return index
     owners, cell = glyphs.owners[index], _cell(glyphs.frame)
-    starts = np.concatenate([[True], owners[1:] != owners[:-1]]).nonzero()[0]
+    starts = changes(owners).nonzero()[0]
     left, top, right, bottom = _inner(glyphs.boxes[index])
     sides = []
     for begin, end in ((top, bottom), (left, right)):
@@ -289,6 +289,8 @@ def _in_meeting_objects(glyphs: Glyphs, index: Integers) -> Integers:
         reach = np.maximum.accumulate((apart + last)[order])
         part[order[1:]] = np.cumsum((apart + first)[order[1:]] > reach[:-1])
         part[order[0]] = 0
+        if part[order[-1]] == len(part) - 1:  # each is a part of its own
+            return index[:0]
     meets = np.bincount(part)[part] > 1
     return index[np.repeat(meets, np.diff(np.append(starts, len(index))))]
 
@@ -527,7 +529,7 @@ def find_hidden(page: Any, glyphs: Glyphs, drawn: Drawn, forged: Flags | None = 
     found = {"invisible": invisible, "tiny": tiny, "outside": outside, "actual": forged}
     words = np.flatnonzero(drawn.kinds == TEXT)
     clips, names = clip_boxes(drawn, words), layers(drawn)
-    white = bool(_on_white(glyphs.color[first]).any())
+    white = any(map(_is_pale, set(glyphs.color[first].tolist())))
     doubtful = np.flatnonzero(ink & ~(invisible | tiny | outside) & (glyphs.mode != _CLIP))
     if len(doubtful) and (white or clips or names or len(words) < len(drawn.kinds)):
         shapes, clips = _shapes(glyphs, doubtful, drawn), _cutting(glyphs, doubtful, clips)
@@ -541,16 +543,16 @@ def find_hidden(page: Any, glyphs: Glyphs, drawn: Drawn, forged: Flags | None = 
                 "layer": _in_hidden_layers(page, glyphs, drawn, texts, names),
             }
             found |= _unseen(page, glyphs, drawn, texts, suspects)
-    shown = ink & ~np.logical_or.reduce(list(found.values()))
-    found["over"] = printed_over(glyphs, drawn, shown)
     hidden = np.logical_or.reduce(list(found.values()))
+    found["over"] = printed_over(glyphs, drawn, ink & ~hidden)
+    hidden |= found["over"]
     return hidden, tuple(words for name, words in REASONS.items() if name in found and found[name].any())
 
 
 def _firsts(glyphs: Glyphs, index: Integers) -> Integers:
     """Return those of the glyphs `index` at which another text object begins."""
     owners = glyphs.owners[index]
-    found: Integers = index[np.append(True, owners[1:] != owners[:-1])]
+    found: Integers = index[changes(owners)]
     return found
 
 

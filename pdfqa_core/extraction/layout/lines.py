@@ -22,7 +22,7 @@ from pdfqa_core.extraction.layout.reading_order import (
 from pdfqa_core.extraction.layout.writing import slanted_lines
 from pdfqa_core.extraction.raw_page import TextLine, grouped, merged
 from pdfqa_core.extraction.text.direction import read_text
-from pdfqa_core.extraction.text.glyphs import SLANTED, Flags, Glyphs, distinct
+from pdfqa_core.extraction.text.glyphs import SLANTED, Flags, Glyphs
 from pdfqa_core.extraction.text.normalise import compose, right_to_left
 
 # ----------------------------------------------------------------------------------------------------
@@ -236,7 +236,7 @@ def find_lines(glyphs: Glyphs, hidden: Flags) -> list[TextLine]:
     for concealed in (False, True) if hidden.any() else (False,):
         chosen = np.asarray(hidden == concealed)
         weights = np.bincount(glyphs.turn[chosen], minlength=SLANTED).tolist()
-        turns = distinct(glyphs.turn[chosen & ~glyphs.space]).tolist()
+        turns = np.flatnonzero(np.bincount(glyphs.turn[chosen & ~glyphs.space])).tolist()
         for turn in sorted(turns, key=lambda t: (t == SLANTED, -weights[t])):
             if turn != SLANTED:
                 found += _turned_lines(glyphs, chosen, turn, concealed, len(found))

@@ -92,6 +92,8 @@ _AGAIN = 0.1  # of the font size: a letter that is printed once more so near is 
 _STRIDE = 8  # characters
 _NARROWEST, _WIDEST = 0.15, 0.9  # of the font size: the room of a space
 _AS_WIDE = 0.8  # of the spaces of a line: what else is so wide is one
+_INK = np.ones(0x3002, dtype=np.bool_)  # by code, the last one for all beyond: all but white space
+_INK[[0x09, 0x0A, 0x0D, 0x20, 0xA0, *range(0x2000, 0x200B), 0x3000]] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +169,7 @@ _char_box = quick(pdfium.FPDFText_GetCharBox)
 _char_origin = quick(pdfium.FPDFText_GetCharOrigin)
 _char_code = quick(pdfium.FPDFText_GetUnicode, ctypes.c_int)
 _char_matrix = quick(pdfium.FPDFText_GetMatrix)
+_text = quick(pdfium.FPDFText_GetText, ctypes.c_int)
 _font_size = quick(pdfium.FPDFText_GetFontSize, ctypes.c_double)
 _text_object = quick(pdfium.FPDFText_GetTextObject, ctypes.c_size_t)
 _font = quick(pdfium.FPDFTextObj_GetFont, ctypes.c_size_t)
@@ -175,13 +178,11 @@ _fill_color = quick(pdfium.FPDFPageObj_GetFillColor)
 _stroke_color = quick(pdfium.FPDFPageObj_GetStrokeColor)
 
 
-def _codes(text_page: Any, handle: Any, count: int) -> Integers:
+def _codes(handle: Any, count: int) -> Integers:
     buffer = np.zeros(count + 1, dtype=np.uint16)
-    written = pdfium.FPDFText_GetText(text_page, 0, count, buffer.ctypes.data_as(ctypes.POINTER(ctypes.c_ushort)))
-    if written - 1 == count:
-        codes = buffer[:count].astype(np.int64)
-        if not ((codes >= 0xD800) & (codes < 0xE000)).any():
-            return codes
+    written = _text(handle, 0, count, argument(buffer.ctypes.data))
+    if written - 1 == count and not (buffer & 0xF800 == 0xD800).any():
+        return buffer[:count].astype(np.int64)
     codes = np.fromiter(map(_char_code, repeat(handle), range(count)), np.int64, count) & 0xFFFFFFFF
     # a character beyond the first 65,536 comes as two halves (UTF-16) at one place: the second one is left empty
     high, low = codes[:-1], codes[1:]
@@ -224,21 +225,21 @@ def _styles(handle: Any, first: list[int], addresses: list[int], frame: PageFram
     objects = list(map(argument, addresses))
     into = cells(ctypes.c_float, 6)
     matrix = into.collect(map(_char_matrix, repeat(handle), first, repeat(into.pointers[0]))).astype(np.float64)
-    scale = np.sqrt(np.abs(matrix[:, 0] * matrix[:, 3] - matrix[:, 1] * matrix[:, 2]))
-    right_x = np.where(scale, matrix[:, 0], 1.0)
-    right_y = np.where(scale, matrix[:, 1], 0.0)
+    right_x, right_y, up_x, up_y, _, _ = matrix.T
+    wide, high = np.hypot(right_x, right_y), np.hypot(up_x, up_y)
+    scale = np.sqrt(np.abs(right_x * up_y - right_y * up_x))
+    right_x, right_y = np.where(scale, right_x, 1.0), np.where(scale, right_y, 0.0)
     a, b, c, d, _, _ = frame.matrix
     shown_x, shown_y = a * right_x + c * right_y, b * right_x + d * right_y
-    level = np.abs(shown_x) >= np.abs(shown_y)
-    turn = np.where(level, np.where(shown_x >= 0, 0, 2), np.where(shown_y > 0, 1, 3))
-    slanted = np.minimum(np.abs(shown_x), np.abs(shown_y)) > _SLANT * np.maximum(np.abs(shown_x), np.abs(shown_y))
+    across, down = np.abs(shown_x), np.abs(shown_y)
+    turn = np.where(across >= down, np.where(shown_x >= 0, 0, 2), np.where(shown_y > 0, 1, 3))
+    slanted = np.minimum(across, down) > _SLANT * np.maximum(across, down)
     if 2 * int(slanted.sum()) < count:  # else the page is askew
         turn[slanted] = SLANTED
     fonts = np.fromiter(map(_font, objects), np.uint64, count)
     known = distinct(fonts)
     mode = np.fromiter(map(_render_mode, objects), np.int64, count)
     font_size = np.fromiter(map(_font_size, repeat(handle), first), np.float64, count)
-    wide, high = np.hypot(matrix[:, 0], matrix[:, 1]), np.hypot(matrix[:, 2], matrix[:, 3])
     into = cells(ctypes.c_uint, 4)
     rgba = into.collect(map(_fill_color, objects, *map(repeat, into.pointers))).astype(np.int64)
     outlined = np.flatnonzero((mode == _STROKE) | (mode == _STROKE_AND_CLIP))
@@ -257,10 +258,17 @@ def _styles(handle: Any, first: list[int], addresses: list[int], frame: PageFram
     )
 
 
+def changes(values: npt.NDArray[Any]) -> Flags:
+    """Return which values (n,) differ from the one before; the first one does."""
+    found = np.ones(len(values), dtype=np.bool_)
+    np.not_equal(values[1:], values[:-1], out=found[1:])
+    return found
+
+
 def distinct(values: Whole) -> Whole:
     """Return each value once, ascending (numpy's own function loads a module of 20 ms first)."""
     ordered = np.sort(values)
-    found: Whole = ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
+    found: Whole = ordered[changes(ordered)]
     return found
 
 
@@ -272,21 +280,15 @@ def right_to_left_codes(codes: Integers) -> Flags:
     return found
 
 
-def _is_space(codes: Integers) -> Flags:
-    found: Flags = (codes == 0x20) | (codes == 0xA0) | (codes == 0x09) | (codes == 0x0A) | (codes == 0x0D)
-    found |= (codes == 0x3000) | ((codes >= 0x2000) & (codes <= 0x200A))
-    return found
-
-
-def _owners(handle: Any, codes: Integers) -> Addresses:
+def _owners(handle: Any, codes: Integers, *, leftwards: bool) -> Addresses:
     """Return the address of each character's text object; 0 for white space and what PDFium made up.
 
     A text object's characters follow one another, so that only each few characters are asked for it, and those
-    between two of different objects. Scripts written from right to left are stored in another order.
+    between two of different objects. Scripts written from right to left (`leftwards`) are stored in another order.
     """
-    ink = np.flatnonzero(~_is_space(codes))
+    ink = np.flatnonzero(_INK[np.minimum(codes, len(_INK) - 1)])
     own = np.zeros(len(ink), dtype=np.uint64)
-    step = 1 if right_to_left_codes(codes).any() else _STRIDE
+    step = 1 if leftwards else _STRIDE
     own[::step] = _ask(handle, ink[::step])
     while step > 1:
         places = np.arange(step // 2, len(ink), step)
@@ -308,16 +310,21 @@ def _boxes(handle: Any, wanted: Integers, count: int, frame: PageFrame) -> Float
     """Return the boxes (count, 4) of characters on the shown page; zeros where they are not wanted."""
     into = cells(ctypes.c_double, 4)
     places = into.collect(map(_char_box, repeat(handle), wanted.tolist(), *map(repeat, into.pointers)))
-    left, right, bottom, top = places.T
-    x0, y0 = frame.map(left, bottom)
-    x1, y1 = frame.map(right, top)
+    x, y = frame.map(places.T[:2], places.T[2:])  # left and right; bottom and top
     boxes = np.zeros((4, count))
-    boxes[:, wanted] = np.minimum(x0, x1), np.minimum(y0, y1), np.maximum(x0, x1), np.maximum(y0, y1)
+    boxes[:, wanted] = np.minimum(*x), np.minimum(*y), np.maximum(*x), np.maximum(*y)
     return boxes.T
 
 
 def _origins(
-    handle: Any, drawn: Integers, starts: Integers, styles: _Styles, boxes: Floats, *, leftwards: bool
+    handle: Any,
+    drawn: Integers,
+    starts: Integers,
+    lengths: Integers,
+    styles: _Styles,
+    boxes: Floats,
+    *,
+    leftwards: bool,
 ) -> Floats:
     """Return the origins (n, 2) of the characters `drawn`, whose text objects begin at `starts`; `boxes` is (n, 4).
 
@@ -326,7 +333,6 @@ def _origins(
     by one, of fonts that write downwards (there the boxes of an object lie below each other), and all where some is
     written from right to left (`leftwards`): their order tells that of the text.
     """
-    lengths = np.diff(np.append(starts, len(drawn)))
     origins = np.repeat(styles.matrix[:, 4:], lengths, axis=0)
     straight = (np.abs(styles.matrix[:, 0]) < _STRAIGHT) | (np.abs(styles.matrix[:, 1]) < _STRAIGHT)
     left, top, right, bottom = boxes.T
@@ -350,15 +356,15 @@ def read_glyphs(page: Any, text_page: Any) -> Glyphs:
     if not count:
         return _no_glyphs(frame)
     handle = handle_argument(text_page)
-    codes = _codes(text_page, handle, count)
-    owners = _owners(handle, codes)
+    codes = _codes(handle, count)
+    leftwards = bool(right_to_left_codes(codes).any())
+    owners = _owners(handle, codes, leftwards=leftwards)
     drawn = np.flatnonzero(owners)
     if not len(drawn):
         return _no_glyphs(frame)
     own = owners[drawn]
-    starts = np.concatenate([[0], np.flatnonzero(own[1:] != own[:-1]) + 1])
-    ends = np.concatenate([starts[1:], [len(own)]])
-    lengths = ends - starts
+    starts = np.flatnonzero(changes(own))
+    lengths = np.diff(starts, append=len(own))
     styles = _styles(handle, drawn[starts].tolist(), own[starts].tolist(), frame)
 
     def spread(values: Any, otherwise: Any) -> Any:
@@ -367,8 +373,7 @@ def read_glyphs(page: Any, text_page: Any) -> Glyphs:
         return full
 
     boxes = _boxes(handle, drawn, count, frame)
-    leftwards = bool(right_to_left_codes(codes).any())
-    origins = _origins(handle, drawn, starts, styles, boxes[drawn], leftwards=leftwards)
+    origins = _origins(handle, drawn, starts, lengths, styles, boxes[drawn], leftwards=leftwards)
     x, y = np.zeros(count), np.zeros(count)
     x[drawn], y[drawn] = frame.map(origins[:, 0], origins[:, 1])
     space = owners == 0

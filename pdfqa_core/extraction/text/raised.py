@@ -14,7 +14,7 @@ from functools import cache
 import numpy as np
 
 from pdfqa_core.extraction.raw_page import to_text_frame
-from pdfqa_core.extraction.text.glyphs import SLANTED, Glyphs, Integers, distinct
+from pdfqa_core.extraction.text.glyphs import SLANTED, Glyphs, Integers
 from pdfqa_core.extraction.text.normalise import CARET, character
 
 _LONGEST, _SHORT = 12, 3  # characters of a run; of one that may stand before its base
@@ -36,7 +36,7 @@ def with_raised(glyphs: Glyphs) -> Glyphs:
     """Return the glyphs with the codes of superscripts and subscripts in place of those of plain characters."""
     seen = ~glyphs.space & (glyphs.mode != _INVISIBLE)
     codes: dict[int, int] = {}
-    for turn in distinct(glyphs.turn[seen]).tolist():
+    for turn in np.flatnonzero(np.bincount(glyphs.turn[seen])).tolist():
         index = (seen & (glyphs.turn == turn)).nonzero()[0]
         if len(index) > 1 and turn != SLANTED:
             _Runs(glyphs, index, turn).write(codes)

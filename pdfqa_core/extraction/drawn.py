@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import cycle, repeat
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from pdfqa_core.extraction.text.glyphs import (
     argument,
     cells,
     changes,
+    colors,
     distinct,
     handle_argument,
     quick,
@@ -83,8 +84,8 @@ class Drawn:
     def boxes(self, chosen: Integers) -> Floats:
         """Return the boxes (len(chosen), 4) of the objects with these numbers: x0, top, x1, bottom."""
         into = cells(ctypes.c_float, 4)
-        found = into.collect(map(_bounds, self.chosen(chosen), *map(repeat, into.pointers))).astype(np.float64)
-        return self.shown(found, chosen)
+        calls = map(_bounds, self.chosen(chosen), *map(cycle, into.pointers))
+        return self.shown(into.collect(len(chosen), calls).astype(np.float64), chosen)
 
     def shown(self, found: Floats, chosen: Integers) -> Floats:
         """Return the boxes (n, 4) on the shown page of boxes left, bottom, right, top in the forms of these objects."""
@@ -180,17 +181,15 @@ def path_paint(drawn: Drawn, paths: Integers) -> PathPaint:
     """Return how the paths with these numbers are painted."""
     items = drawn.chosen(paths)
     into = cells(ctypes.c_int, 2)
-    modes = into.collect(map(_draw_mode, items, *map(repeat, into.pointers)))
+    modes = into.collect(len(items), map(_draw_mode, items, *map(cycle, into.pointers)))
     filled = modes[:, 0] != 0
-    into = cells(ctypes.c_uint, 4)
     color = np.zeros((len(paths), 4), dtype=np.int64)
-    color[filled] = into.collect(
-        map(_fill_color, (items[i] for i in np.flatnonzero(filled).tolist()), *map(repeat, into.pointers))
-    )
+    color[filled] = colors(_fill_color, [items[i] for i in np.flatnonzero(filled).tolist()])
     outline = np.zeros(len(paths))
     stroked = np.flatnonzero(modes[:, 1] != 0)
     into = cells(ctypes.c_float, 1)
-    widths = into.collect(map(_stroke_width, (items[i] for i in stroked.tolist()), *map(repeat, into.pointers)))
+    calls = map(_stroke_width, (items[i] for i in stroked.tolist()), *map(cycle, into.pointers))
+    widths = into.collect(len(stroked), calls)
     scale = np.array([_scale(matrix) for matrix in drawn.matrices])[drawn.forms[paths[stroked]]]
     outline[stroked] = widths[:, 0] * scale
     return PathPaint(filled, color, outline)
@@ -219,8 +218,8 @@ def layers(drawn: Drawn) -> dict[int, str]:
     for numbers, known, which in drawn.marks:
         into = cells(ctypes.c_uint64, 2)  # the name where it is short enough, and its length in bytes
         room = ctypes.c_ulong.from_param(ctypes.sizeof(ctypes.c_uint64))
-        arguments = (into.pointers[0], room, into.pointers[1])
-        names = into.collect(map(_mark_name, map(argument, known.tolist()), *map(repeat, arguments)))
+        name, length = map(cycle, into.pointers)
+        names = into.collect(len(known), map(_mark_name, map(argument, known.tolist()), name, repeat(room), length))
         for place in (names == _LAYER_MARK).all(axis=1)[which].nonzero()[0].tolist():
             found[int(numbers[place])] = _layer_name(int(known[which[place]]))
     return found

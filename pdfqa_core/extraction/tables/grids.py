@@ -10,7 +10,7 @@ import ctypes
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise, repeat
+from itertools import cycle, pairwise
 from types import SimpleNamespace
 from typing import Any
 
@@ -28,7 +28,7 @@ from pdfqa_core.extraction.tables.found import (
     signs_joined,
     trimmed,
 )
-from pdfqa_core.extraction.text.glyphs import Flags, Floats, PageFrame, cells, quick
+from pdfqa_core.extraction.text.glyphs import Floats, PageFrame, cells, colors, quick
 from pdfqa_core.extraction.text.words import Word
 from pdfqa_core.types import Box
 
@@ -75,15 +75,16 @@ def read_rulings(drawn: Drawn, thresholds: TableThresholds = DEFAULT) -> Rulings
         return found
     items = drawn.chosen(paths)
     into = cells(ctypes.c_int, 2)
-    modes = into.collect(map(_draw_mode, items, *map(repeat, into.pointers)))  # fill, stroke
+    modes = into.collect(len(items), map(_draw_mode, items, *map(cycle, into.pointers)))  # fill, stroke
     boxes = drawn.boxes(paths)
     sizes = boxes[:, 2:] - boxes[:, :2]
     seen = modes.any(axis=1) & (sizes > 0).any(axis=1)
     thin = seen & (sizes <= thresholds.thin).any(axis=1)
     painted = np.zeros(len(paths), dtype=np.bool_)
-    for colors, mode in ((_fill_color, modes[:, 0]), (_stroke_color, modes[:, 1])):
+    for function, mode in ((_fill_color, modes[:, 0]), (_stroke_color, modes[:, 1])):
         asked = np.flatnonzero(seen & (mode > 0))
-        painted[asked] |= _visible(colors, [items[i] for i in asked.tolist()], thresholds.faint)
+        rgba = colors(function, [items[i] for i in asked.tolist()])
+        painted[asked] |= (rgba[:, :3].min(axis=1) < thresholds.faint) & (rgba[:, 3] > 0)  # it parts something on white
     edges = boxes[thin & painted].tolist()
     for number in paths[seen & ~thin & (modes[:, 1] > 0) & painted].tolist():
         edges += _edges(drawn, number, thresholds.slope)
@@ -105,13 +106,6 @@ def _merged(pieces: list[Stroke], thresholds: TableThresholds) -> list[Stroke]:
         for start, end in merged([(s.start, s.end) for s in level], thresholds.touch)
         if end - start >= thresholds.short
     ]
-
-
-def _visible(colors: Any, items: Sequence[Any], faint: int) -> Flags:
-    """Return which objects have a colour that parts something on white paper."""
-    into = cells(ctypes.c_uint, 4)
-    rgba = into.collect(map(colors, items, *map(repeat, into.pointers)))
-    return np.asarray((rgba[:, :3].min(axis=1) < faint) & (rgba[:, 3] > 0), dtype=np.bool_)
 
 
 def _edges(drawn: Drawn, number: int, slope: float) -> list[list[float]]:

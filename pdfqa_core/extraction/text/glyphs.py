@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
-from itertools import islice, repeat
+from itertools import cycle, islice, repeat
 from typing import Any, TypeVar
 
 import numpy as np
@@ -23,7 +24,7 @@ import pypdfium2.raw as pdfium
 # A ctypes call spends most of its time on converting arguments. Here they are converted once and used again, the
 # calls run inside `map`, and what they write is copied from one small buffer.
 
-_AT_ONCE = 1 << 16  # calls between two chances for other threads
+_AT_ONCE = 256  # calls whose results are copied at once
 
 
 def quick(function: Any, result: Any = None) -> Any:
@@ -44,29 +45,42 @@ def handle_argument(handle: Any) -> Any:
 
 
 class Cells:
-    """A small buffer that C functions fill again and again; `collect` keeps what each call wrote."""
+    """Rows of `count` cells that C functions fill again and again; `collect` keeps what each call wrote.
+
+    `pointers` has those to the cells of each column: a call for each row, one after the other.
+    """
 
     def __init__(self, kind: Any, count: int) -> None:
-        buffer = (kind * count)()
+        buffer = (kind * (count * _AT_ONCE))()
         step = ctypes.sizeof(kind)
-        self.pointers = tuple(ctypes.byref(buffer, step * i) for i in range(count))
-        self._bytes = memoryview(buffer).cast("B")
-        self._dtype = np.dtype(kind)
-        self._count = count
+        self.pointers = tuple(
+            [ctypes.byref(buffer, step * place) for place in range(column, count * _AT_ONCE, count)]
+            for column in range(count)
+        )
+        self._rows = np.frombuffer(buffer, dtype=np.dtype(kind)).reshape(_AT_ONCE, -1)
 
-    def collect(self, calls: Iterator[Any]) -> Any:
-        """Return what `calls`, which return None, write: one row of an array for each."""
-        # tobytes takes the None for the order of bytes: a whole page is read without a step in Python
-        written = bytearray()
-        while part := b"".join(map(self._bytes.tobytes, islice(calls, _AT_ONCE))):
-            written += part
-        return np.frombuffer(written, dtype=self._dtype).reshape(-1, self._count)
+    def collect(self, number: int, calls: Iterator[Any], otherwise: Any = 0) -> Any:
+        """Return what this number of calls write: a row of an array for each, `otherwise` where one writes nothing."""
+        found = np.empty((number, self._rows.shape[1]), dtype=self._rows.dtype)
+        for begin in range(0, number, _AT_ONCE):
+            self._rows[:] = otherwise
+            deque(islice(calls, _AT_ONCE), maxlen=0)  # all of them without a step in Python
+            found[begin : begin + _AT_ONCE] = self._rows[: number - begin]
+        return found
 
 
 @cache
 def cells(kind: Any, count: int) -> Cells:
-    """Return `count` cells of a ctypes kind; always the same ones, as PDFium is called by one thread only."""
+    """Return rows of `count` cells of a ctypes kind; always the same, as PDFium is called by one thread only."""
     return Cells(kind, count)
+
+
+def colors(function: Any, objects: Sequence[Any]) -> Integers:
+    """Return the colours (n, 4), RGBA, of objects that a function tells; black where it is not one colour."""
+    into = cells(ctypes.c_uint, 4)
+    calls = map(function, objects, *map(cycle, into.pointers))
+    found: Integers = into.collect(len(objects), calls, (0, 0, 0, 0xFF)).astype(np.int64)
+    return found
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -223,8 +237,9 @@ def _styles(handle: Any, first: list[int], addresses: list[int], frame: PageFram
     """Return the styles of the text objects at these addresses, whose first characters are `first`."""
     count = len(addresses)
     objects = list(map(argument, addresses))
-    into = cells(ctypes.c_float, 6)
-    matrix = into.collect(map(_char_matrix, repeat(handle), first, repeat(into.pointers[0]))).astype(np.float64)
+    into = cells(ctypes.c_float * 6, 1)
+    calls = map(_char_matrix, repeat(handle), first, cycle(into.pointers[0]))
+    matrix = into.collect(count, calls).astype(np.float64)
     right_x, right_y, up_x, up_y, _, _ = matrix.T
     wide, high = np.hypot(right_x, right_y), np.hypot(up_x, up_y)
     scale = np.sqrt(np.abs(right_x * up_y - right_y * up_x))
@@ -240,12 +255,10 @@ def _styles(handle: Any, first: list[int], addresses: list[int], frame: PageFram
     known = distinct(fonts)
     mode = np.fromiter(map(_render_mode, objects), np.int64, count)
     font_size = np.fromiter(map(_font_size, repeat(handle), first), np.float64, count)
-    into = cells(ctypes.c_uint, 4)
-    rgba = into.collect(map(_fill_color, objects, *map(repeat, into.pointers))).astype(np.int64)
+    rgba = colors(_fill_color, objects)
     outlined = np.flatnonzero((mode == _STROKE) | (mode == _STROKE_AND_CLIP))
     if len(outlined):
-        asked = [objects[i] for i in outlined.tolist()]
-        rgba[outlined] = into.collect(map(_stroke_color, asked, *map(repeat, into.pointers)))
+        rgba[outlined] = colors(_stroke_color, [objects[i] for i in outlined.tolist()])
     return _Styles(
         font_size * scale,
         font_size * np.minimum(wide, high),
@@ -309,7 +322,8 @@ def _ask(handle: Any, indexes: Integers) -> Addresses:
 def _boxes(handle: Any, wanted: Integers, count: int, frame: PageFrame) -> Floats:
     """Return the boxes (count, 4) of characters on the shown page; zeros where they are not wanted."""
     into = cells(ctypes.c_double, 4)
-    places = into.collect(map(_char_box, repeat(handle), wanted.tolist(), *map(repeat, into.pointers)))
+    calls = map(_char_box, repeat(handle), wanted.tolist(), *map(cycle, into.pointers))
+    places = into.collect(len(wanted), calls)
     x, y = frame.map(places.T[:2], places.T[2:])  # left and right; bottom and top
     boxes = np.zeros((4, count))
     boxes[:, wanted] = np.minimum(*x), np.minimum(*y), np.maximum(*x), np.maximum(*y)
@@ -345,7 +359,8 @@ def _origins(
     if asked.any():
         into = cells(ctypes.c_double, 2)
         wanted = drawn[asked].tolist()
-        origins[asked] = into.collect(map(_char_origin, repeat(handle), wanted, *map(repeat, into.pointers)))
+        calls = map(_char_origin, repeat(handle), wanted, *map(cycle, into.pointers))
+        origins[asked] = into.collect(len(wanted), calls)
     return origins
 
 

@@ -283,17 +283,16 @@ def join_line(segments: list[TextSegment], turn: int) -> TextLine:
         spaced = spaced or (gap < 0 and abs(before.baseline - after.baseline) > 0.6 * em)
         cells += gap > 1.6 * em
         parts += [" ", after.text] if spaced else [after.text]
-    text = read_text(parts)
-    letters = sum(len(s.text) - s.text.count(" ") for s in ordered)
+    letters = sum([len(s.text) - s.text.count(" ") for s in ordered])
     return TextLine(
-        text=compose(" ".join(text.split())),
-        u0=min(s.u0 for s in ordered),
-        u1=max(s.u1 for s in ordered),
-        top=min(s.top for s in ordered),
-        bottom=max(s.bottom for s in ordered),
+        text=compose(" ".join(read_text(parts).split())),
+        u0=min([s.u0 for s in ordered]),
+        u1=max([s.u1 for s in ordered]),
+        top=min([s.top for s in ordered]),
+        bottom=max([s.bottom for s in ordered]),
         baseline=main.baseline,
         size=main.size,
-        bold=sum(s.bold for s in ordered) > 0.8 * letters,
+        bold=sum([s.bold for s in ordered]) > 0.8 * letters,
         cells=cells,
         first_word=ordered[-1 if leftwards else 0].first_word,
         turn=turn,

@@ -37,7 +37,7 @@ _COMPATIBILITY = (
     (0x2160, 0x217F),
     (0x2E80, 0x2FDF),
 )
-_FIRST_RIGHT_TO_LEFT = "\u0590"
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\u200f\ufb1d-\ufeff\U00010800-\U00010fff\U0001e800-\U0001efff]")
 _DROPPED = frozenset({0x061C, 0x200B, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2060, 0x206A), 0xFEFF, 0xFFFC})
 CARET = 0x100000  # added to a code: a "^" stands before the character
 HYPHENS = frozenset("-\u2010\u00ad\u2011")
@@ -92,7 +92,7 @@ def _accented(found: re.Match[str]) -> str:
 
 def right_to_left(text: str) -> bool:
     """Return whether `text` belongs to a script written from right to left: most letters, or the first and the last."""
-    if text.isascii() or max(text) < _FIRST_RIGHT_TO_LEFT:
+    if text.isascii() or not _RIGHT_TO_LEFT.search(text):
         return False
     kinds = [kind for kind in map(unicodedata.bidirectional, text) if kind in ("L", "R", "AL")]
     right = len(kinds) - kinds.count("L")

@@ -115,3 +115,4 @@ def test_drawn_lines_from_right_to_left(draw: Callable[..., Path], line: str) ->
 def test_direction_of_writing():
     assert right_to_left("שלום abc")
     assert not right_to_left("abc 123")
+    assert all(right_to_left(c) for c in map(chr, range(0x110000)) if unicodedata.bidirectional(c) in ("R", "AL"))

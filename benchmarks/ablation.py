@@ -156,9 +156,10 @@ def main() -> None:
         cells = []
         for measure in ("useful", "sure, wrong"):
             found = summarise([b[measure] - a[measure] for a, b in pairs if a[measure] is not None])
-            cells.append(f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}]")
+            interval = "" if found.low is None else f" [{found.low:+.3f}, {found.high:+.3f}]"
+            cells.append(f"{found.mean:+.3f}{interval}")
         stays = moves.count(1) >= WORTH * count
-        print(f"{part:<36} {moves.count(1):>5} {moves.count(-1):>6}  {'stays' if stays else '-':<8}" + "  ".join(cells))
+        print(f"{part:<36} {moves.count(1):>5} {moves.count(-1):>6}  {'stays' if stays else '-':<8}" + "  ".join(cells), flush=True)
 
 
 if __name__ == "__main__":

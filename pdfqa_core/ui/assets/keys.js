@@ -27,7 +27,11 @@
     const stop = current(list);
     rowsOf(list).flatMap(controlsOf).forEach((one) => { one.tabIndex = one === stop ? 0 : -1; });
   }
-  document.addEventListener("keydown", (event) => { if (event.key === "Tab") lists().forEach(oneStop); }, true);
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Tab") return;
+    lists().forEach(oneStop);
+    document.querySelectorAll(".option-list").forEach((list) => { list.tabIndex = -1; }); // what scrolls is a stop, but this goes when its field is left
+  }, true);
   document.addEventListener("focusin", (event) => {
     const list = listOf(event.target);
     within = list ? name(list) : "";

@@ -159,7 +159,8 @@ def main() -> None:
             interval = "" if found.low is None else f" [{found.low:+.3f}, {found.high:+.3f}]"
             cells.append(f"{found.mean:+.3f}{interval}")
         stays = moves.count(1) >= WORTH * count
-        print(f"{part:<36} {moves.count(1):>5} {moves.count(-1):>6}  {'stays' if stays else '-':<8}" + "  ".join(cells), flush=True)
+        counts = f"{moves.count(1):>5} {moves.count(-1):>6}  {'stays' if stays else '-':<8}"
+        print(f"{part:<36} {counts}" + "  ".join(cells), flush=True)
 
 
 if __name__ == "__main__":

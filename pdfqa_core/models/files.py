@@ -422,7 +422,7 @@ class ModelFiles:
 
     def keep_measured(self, rate: float) -> None:
         """Keep how many bytes of its file a model reads in a second while it writes: the file once for each token."""
-        self._write(measured={"bandwidth": rate, "share": 1.0})
+        self._write(measured={"rate": rate})
 
     def expected_speed(self, size: int) -> float | None:
         """Return the tokens a second expected of a file of `size` bytes here; None before the first speed test."""
@@ -432,7 +432,7 @@ class ModelFiles:
         """Return how fast a file's weights are read while an answer is written, 0 where that was not measured."""
         measured = read_choices(self._workspace).get("measured")
         known = measured if isinstance(measured, dict) else {}
-        return float(known.get("bandwidth", 0)) * float(known.get("share", 0))
+        return float(known.get("rate", 0))
 
     def suggested(self, llm: LLMSettings) -> tuple[tuple[str, ModelFile, float], ...]:
         """Return which models this machine runs well: in words, the model, and the tokens a second expected.

@@ -62,12 +62,6 @@ class Owners:
         with self._database.write() as connection:
             upsert(connection, preferences, row)
 
-    def pdf_bytes(self, owner: str) -> int:
-        """Return the size of an owner's PDFs in bytes."""
-        query = select(func.coalesce(func.sum(documents.c.size), 0)).where(documents.c.owner == owner)
-        with self._database.read() as connection:
-            return int(connection.scalar(query) or 0)
-
     def remove(self, owner: str) -> None:
         """Remove all that an owner has, from documents to preferences."""
         with self._database.write() as connection:

@@ -115,11 +115,16 @@ class SummaryReader:
             reading=f"reading {len(shown)} passages",
         )
         text = strip_markers(reply).strip()
+        since = time.perf_counter()
         checked = yield from self.checker.check(text, shown, stop=stop)
+        check = time.perf_counter() - since
         if not is_set(stop) and all(one.support is Support.NOT_FOUND for one in checked.sentences):
             yield Done((yield from self._quoted(hits, began, NOTHING_SUPPORTED)))
             return
-        seconds = {"total": time.perf_counter() - began} | ({"first_token": first - began} if first else {})
+        total = time.perf_counter() - began
+        seconds = {"read": total - check, "check": check, "total": total}
+        if first is not None:
+            seconds["first_token"] = first - began
         notes = ("The summary was cut: it had become too long.",) if usage.finish_reason == "length" else ()
         yield Done(
             Answer(

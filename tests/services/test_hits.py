@@ -24,18 +24,31 @@ def test_a_question_that_names_its_document_is_searched_for_there(open_services,
     assert answer.rewriting == ""
 
 
+BUDGET = "The budget of the town is 9 million crowns in the year 2023."
+
+
 @pytest.mark.parametrize(("question", "count"), [("What are these about?", 2), ("Sum up the budget", 1)])
 def test_a_summary_is_of_all_documents_or_of_the_one_that_is_named(
     open_services, make_pdf, monkeypatch, question, count
 ):
     monkeypatch.setattr(answers, "asks_for_summary", lambda question, meaning: True)
     services = open_services(HYBRID)
-    budget = "The budget of the town is 9 million crowns in the year 2023."
-    list(services.documents.ingest(LOCAL_OWNER, [make_pdf([budget], name="budget.pdf")]))
+    list(services.documents.ingest(LOCAL_OWNER, [make_pdf([BUDGET], name="budget.pdf")]))
     answer = stored_of(asked(services, question)).turn.answer
     assert answer.outcome == "answer"
     assert answer.citations
     assert len({hit.passage.document_id for hit in answer.hits}) == count
+
+
+def test_a_summary_that_the_model_writes_is_an_answer_with_its_times(open_services, make_pdf, fake_llm, monkeypatch):
+    monkeypatch.setattr(answers, "asks_for_summary", lambda question, meaning: True)
+    settings = HYBRID.changed("reading", reader="generative").changed("llm", model="smollm2-135m")
+    services = open_services(settings, llm=fake_llm)
+    list(services.documents.ingest(LOCAL_OWNER, [make_pdf([BUDGET], name="budget.pdf")]))
+    fake_llm.enqueue([BUDGET])
+    answer = stored_of(asked(services, "Sum up the budget", settings)).turn.answer
+    assert (answer.reader, answer.outcome) == ("generative", "answer")
+    assert {"read", "check", "first_token", "write", "total"} <= answer.seconds.keys()
 
 
 def test_a_document_that_is_removed_while_it_is_searched_is_named(open_services, monkeypatch):

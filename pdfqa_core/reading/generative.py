@@ -228,6 +228,7 @@ class GenerativeReader:
         self.form = form
         self.instruction = instruction
         self.checker = checker or Checker()
+        self._fitted: tuple[object, Evidence] | None = None  # the last one: those who judge ask for it again
 
     def messages(
         self, question: str, evidence: Evidence | None, history: History = (), instruction: str = ""
@@ -263,6 +264,12 @@ class GenerativeReader:
 
         Raises ModelError if not even one does beside the question.
         """
+        asked = (question, tuple(hits), tuple(history))
+        if self._fitted is None or self._fitted[0] != asked:
+            self._fitted = asked, self._fitting(question, hits, history)
+        return self._fitted[1]
+
+    def _fitting(self, question: str, hits: Sequence[Hit], history: History) -> Evidence:
         asked_before = history[-1][0] if history else ""
         evidence = gather(question, hits, self.checker.meaning, count=self.passages, before=asked_before)
         room = self.llm.context_size - min(self.max_tokens, self.llm.context_size // 2)

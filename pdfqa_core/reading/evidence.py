@@ -70,8 +70,7 @@ TITLES = 2  # sentences above a table that come with its rows: what it is about,
 class Evidence:
     """The sentences of hits, how well each fits the question, and the places of those that a model is shown.
 
-    The hits are in the order of their place in the documents, not of their rank, so that two questions on the same
-    passages begin with the same text.
+    The hits are in the order of their place in the documents, as a person would read them, not of their rank.
     """
 
     sentences: tuple[Quote, ...]

@@ -44,7 +44,7 @@ _LEANS = re.compile(
 )
 REQUEST = Path(__file__).with_name("summary_request.json")
 ASKED_FROM = 0.7  # probability of a request for a summary, from which on it is taken for one
-NOTHING_SUPPORTED = "What the model wrote says nothing that the document says. These are sentences of its own."
+NOTHING_SUPPORTED = "The document does not say what the model wrote about it, so these are sentences of the document."
 
 SUMMARY = Prompt(
     f'{{passages}}\n\n{DATA} The passages above are from the document "{{title}}", in its order. Write a summary of '
@@ -74,8 +74,8 @@ def asks_for_summary(question: str, meaning: Meaning) -> bool:
 class SummaryReader:
     """Reads hits that are spread over the document called `title`; `llm` None: in sentences of the document's own.
 
-    What the model wrote is kept only if a passage supports something of it; else sentences of the hits are quoted. Each
-    sentence that a passage supports cites it.
+    What the model wrote is kept only if a passage supports something of it; else sentences of the hits are quoted, as
+    they are where there are several documents: of each the same number. Each sentence that a passage supports cites it.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class SummaryReader:
     ) -> Iterator[Event]:
         """Yield Progress and Tokens, last one Done; the tokens are the model's words, the text in Done is cleaned."""
         began = time.perf_counter()
-        if self.llm is None:
+        if self.llm is None or len(_by_document(hits)) > 1:
             yield Done((yield from self._quoted(hits, began)))
             return
         yield from self.llm.prepare(stop)
@@ -164,9 +164,12 @@ class SummaryReader:
         """Yield a Token per sentence that is quoted; return the summary made of them."""
         yield Progress("looking for the sentences that stand most for it")
         quoted = QuotedAnswer(between="\n")
-        summed_up = [quote for hit in hits if hit.retriever == ABSTRACT for quote in quotes(hit, longest=1)]
-        for quote in summed_up[: self.count] or representative(hits, self.count, self.checker.meaning):
-            yield quoted.add(quote, strip="•–- ")
+        documents = _by_document(hits)
+        for own in documents:
+            count = math.ceil(self.count / len(documents))
+            summed_up = [quote for hit in own if hit.retriever == ABSTRACT for quote in quotes(hit, longest=1)]
+            for quote in summed_up[:count] or representative(own, count, self.checker.meaning):
+                yield quoted.add(quote, strip="•–- ")
         return Answer(
             quoted.text or INSUFFICIENT_CONTEXT,
             tuple(quoted.citations),
@@ -178,6 +181,14 @@ class SummaryReader:
             sentences=tuple(quoted.sentences),
             read=tuple(sorted({one.number for one in quoted.citations})),
         )
+
+
+def _by_document(hits: Sequence[Hit]) -> list[list[Hit]]:
+    """Return the hits of each document, in their order."""
+    found: dict[str, list[Hit]] = {}
+    for hit in hits:
+        found.setdefault(hit.passage.document_id, []).append(hit)
+    return list(found.values())
 
 
 def representative(hits: Sequence[Hit], count: int, meaning: Meaning | None = None) -> list[Quote]:

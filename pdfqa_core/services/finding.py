@@ -1,6 +1,6 @@
-"""Finding by words: in titles and file names, in the text of documents, in conversations.
+"""Finding: words in titles, texts and conversations, and the passages of a question.
 
-No index of passages is needed. Nothing of another owner is found: only readings and turns of the owner are looked at.
+Nothing of another owner is found: only readings and turns of the owner are looked at. Words need no index of passages.
 """
 
 from __future__ import annotations
@@ -184,9 +184,13 @@ class Hits:
         return self._indexes.search_in(self._index, query, settings, self._document_ids, k)
 
     def spread(self, question: str, *, quoted: bool) -> list[Hit]:
-        """Return passages that together stand for the documents, of each at least one; of a named one alone."""
+        """Return passages that together stand for the documents, of each at least one; of a named one alone.
+
+        `quoted`: those among whose sentences a summary is chosen, as it is of several documents.
+        """
         found: list[Hit] = []
         documents = self._whole(question)
+        quoted = quoted or len(documents) > 1
         for document, reading in documents:
             pages = self._documents.pages_of(document, reading)
             passages = spread_hits(pages, called(document), rules_of(reading.language), quoted=quoted)

@@ -96,3 +96,11 @@ def test_the_sentences_near_the_centre_are_taken_and_none_twice_in_other_words(h
     assert ["granite" in text.casefold() for text in chosen] == [True, False]
     once = representative([hits[0], replace(hits[0], rank=2), replace(hits[0], rank=3)], 5)
     assert [quote.hit.rank for quote in once] == [1, 1]
+
+
+def test_of_several_documents_each_has_its_sentences_and_no_model_is_asked(fake_llm, hits):
+    other = Passage("other", (Span("e", 1, 0, 54),), "Lanterns are lit at dusk along the whole canal of Ely.")
+    both = [*hits, Hit(other, 1.0, len(hits) + 1, "x")]
+    answer = done(list(SummaryReader(fake_llm, "Oldham, Ely", count=2).read("", both)))
+    assert [one.span.document_id for one in answer.citations] == ["doc", "e"]
+    assert fake_llm.history == []

@@ -1,7 +1,7 @@
 """Whether the passages answer a question at all, judged before anything is written: by the search, the model, or both.
 
 Once an answer is written, the model is asked about that too. The texts that a model writes when it declines are
-recognised in `declining`; what an answer is shown as is decided in `sureness`.
+recognised in `outcomes`; what an answer is shown as is decided in `sureness`.
 """
 
 from __future__ import annotations

@@ -170,7 +170,7 @@ class Evidence:
 def gather(
     question: str, hits: Sequence[Hit], meaning: Meaning | None = None, *, count: int = 0, before: str = ""
 ) -> Evidence:
-    """Return the sentences of the first `count` hits (0: of all), each sentence once, with their scores.
+    """Return the sentences of the first `count` hits (0: of all) with their scores; `places` has each sentence once.
 
     Raises what the encoder raises.
     """

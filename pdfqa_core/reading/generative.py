@@ -202,8 +202,8 @@ class GenerativeReader:
     allow (0: no limit); what does not fit the context beside `max_tokens` for the answer is left out. The last turn
     stands behind them, then the question and an instruction: that of the model's `form`, or one's own. With `whole`
     these are whole passages, the best ones that fit.
-    `checker` compares the answer with the passages. Refused is where the model writes nothing, or that the passages do
-    not say it. The model's progress (loading, waiting, reading) is passed on.
+    `checker` compares the answer with the passages. The answer is refused where the model writes nothing, or that the
+    passages do not say it. The model's progress (loading, waiting, reading) is passed on.
     """
 
     def __init__(
@@ -297,7 +297,7 @@ class GenerativeReader:
     def read(
         self, question: str, hits: Sequence[Hit], history: History = (), *, stop: StopSignal | None = None
     ) -> Iterator[Event]:
-        """Yield Progress, Token and one Done; the tokens are the model's words, the answer in Done has no markers."""
+        """Yield Progress, Token and one Done; the tokens are the model's words without markers."""
         began = time.perf_counter()
         if not hits:
             yield Done(Answer(INSUFFICIENT_CONTEXT, refused=True, reader="generative", model=self.llm.name))

@@ -67,9 +67,10 @@ def sureness(signals: Mapping[str, float], model: str) -> float:
 def decided(answer: Answer, lines: Sequence[Citation], sure_from: float, language: str, last: str = "") -> Answer:
     """Return an answer as what it is shown as; `lines` fit the question best, `last` is the answer before.
 
-    Where the reader wrote none the lines are its text. One that repeats the last answer is never sure, nor is what no
-    passage says: a yes or no, or a sentence without ✓, such as one with a number that the model computed. A quote is as
-    sure as the search; where nothing was judged every other answer is sure, where `sure_from` is 0 every answer.
+    Where the reader declined the first line is its text. Without lines an answer stays as it is. One that repeats the
+    last answer is never sure, nor is what no passage says: a yes or no, or a sentence without ✓, such as one with a
+    number that the model computed. A quote is as sure as the search; where nothing was judged every other answer is
+    sure, where `sure_from` is 0 every answer.
     """
     if answer.stopped or (answer.refused and not lines):
         return answer

@@ -156,7 +156,8 @@ PATIENCE = 10.0  # seconds that the end of the program waits until what is done 
 class Job:
     """Background work about a subject (a conversation, a document), with all that has happened so far.
 
-    `title` is how the subject is called. Several pages may look on at once: one that is loaded again finds it going on.
+    `title` is how the subject is called, such as the question of an answer. Several pages may look on at once: one that
+    is loaded again finds it going on.
     """
 
     def __init__(self, kind: str, owner: str, subject: str = "", title: str = "", *, name: str = "") -> None:

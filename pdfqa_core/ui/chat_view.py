@@ -69,7 +69,7 @@ class Badge:
 
 @dataclass(frozen=True, slots=True)
 class AnswerPart:
-    """A piece of the answer, the markers and the badge behind it, and where in it numbers are that nobody cited has.
+    """A piece of the answer, the markers and the badge behind it, and where numbers are that no cited passage has.
 
     `table` is set where the piece is a quoted row of a table: the names of its columns, and its cells.
     """
@@ -203,7 +203,7 @@ def _quoted_row(answer: Answer, end: int) -> tuple[tuple[str, ...], ...]:
     return ()
 
 
-def _support(answer: Answer) -> tuple[str, bool]:
+def _support_line(answer: Answer) -> tuple[str, bool]:
     """Return how much of an answer that is sure the passages support, and whether that is all of it."""
     if answer.outcome is not Outcome.ANSWER or not answer.text:
         return "", False
@@ -250,7 +250,7 @@ def turn_view(turn: Turn, names: Names) -> TurnView:
         told,
         _nearest(turn, names),
         tuple(line for line in notes_below(answer) if line not in told),
-        *_support(answer),
+        *_support_line(answer),
         _facts(answer),
         turn_text(turn, names),
         turn_markdown(turn, names),

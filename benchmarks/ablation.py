@@ -26,7 +26,7 @@ from answers import DEFAULT, SETS, SHARED, Item, answers, measured, settings_for
 from pdfqa_core.interfaces import Usage
 from pdfqa_core.llm.llama_cpp import LlamaCpp
 from pdfqa_core.metrics.statistics import summarise
-from pdfqa_core.reading import evidence, sureness
+from pdfqa_core.reading import evidence, outcomes
 from pdfqa_core.reading.answerability import AGREED
 from pdfqa_core.reading.generative import GenerativeReader
 from pdfqa_core.services import answers as asking
@@ -91,7 +91,7 @@ def _alone(reader: GenerativeReader, question: str, shown: Any, history: Any = (
     return _messages(reader, question, shown, (), instruction)
 
 
-_sureness, _messages = sureness.sureness, GenerativeReader.messages
+_sureness, _messages = outcomes.sureness, GenerativeReader.messages
 PARTS = {
     "the turn before, in the search": Part(lambda whole: whole.changed("conversation", rewriter="none")),
     "the turn before, in the prompt": Part(off=(GenerativeReader, "messages", _alone)),
@@ -105,8 +105,8 @@ PARTS = {
     "neighbours of the best line": Part(off=(evidence, "LONGEST_LINES", 0)),
     "lines of a second place": Part(off=(evidence, "PIECES", 1)),
     "the model's yes before": Part(lambda whole: whole.changed("reading", confidence_threshold=0.0)),
-    "the model's yes about its answer": Part(off=(sureness, "sureness", _unweighed)),
-    "a yes or no is never sure": Part(off=(sureness, "begins_with_verdict", lambda _text: False)),
+    "the model's yes about its answer": Part(off=(outcomes, "sureness", _unweighed)),
+    "a yes or no is never sure": Part(off=(outcomes, "begins_with_verdict", lambda _text: False)),
     "requests for a summary": Part(off=(asking, "asks_for_summary", lambda _question, _meaning: False)),
     "ticks by meaning": Part(lambda whole: whole.changed("reading", check_meaning=False)),
 }

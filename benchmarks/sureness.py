@@ -1,7 +1,7 @@
 """The weights by which an answer is taken to be sure, and what the outcomes are worth with them.
 
 Reads the answers that `answers.py --keep FOLDER` kept and asks nobody. A logistic regression learns from the sets of
---fit which written answers are right, by what speaks for each (`pdfqa_core.reading.sureness`); an answer to a question
+--fit which written answers are right, by what speaks for each (`pdfqa_core.reading.outcomes`); an answer to a question
 that the documents do not answer is wrong. Each set counts alike. The sets of --report are only reported. Printed: the
 weights, as `sureness_weights.json` has them, and by threshold the share of answerable questions with a sure and right
 answer, with a sure and wrong one, and of the others with a sure one, on the sets of --fit by ten-fold cross-validation
@@ -26,7 +26,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 
 from pdfqa_core.reading.answerability import AGREED
-from pdfqa_core.reading.sureness import IN_LINES, SUPPORTED, SURE, WORDS, features
+from pdfqa_core.reading.outcomes import IN_LINES, SUPPORTED, SURE, WORDS, features
 from pdfqa_core.settings import ReadingSettings
 
 THRESHOLDS = (0.2, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75)

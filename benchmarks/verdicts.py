@@ -29,8 +29,7 @@ from verdict_pairs import Pair, pairs
 from pdfqa_core.metrics.statistics import summarise
 from pdfqa_core.models import graphs_path
 from pdfqa_core.reading import Checker, Meaning
-from pdfqa_core.reading.alignment import align
-from pdfqa_core.reading.checking import SUPPORTED, Signs, signs
+from pdfqa_core.reading.checking import SUPPORTED, Signs, align, signs
 from pdfqa_core.reading.matching import match, quotes
 from pdfqa_core.reading.outcomes import declines
 from pdfqa_core.settings import LLMSettings

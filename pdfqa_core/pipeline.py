@@ -11,7 +11,7 @@ from pdfqa_core.interfaces import History, Reader, Rewriter, StopSignal
 from pdfqa_core.languages import ENGLISH
 from pdfqa_core.reading import INSUFFICIENT_CONTEXT
 from pdfqa_core.reading.answerability import AGREED, Answerability, Judge
-from pdfqa_core.reading.sureness import decided, with_lines
+from pdfqa_core.reading.outcomes import decided, with_lines
 from pdfqa_core.streaming import is_set
 from pdfqa_core.types import Answer, Citation, Done, Event, Hit, Progress, Query, Retrieved, Rewritten
 

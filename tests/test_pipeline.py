@@ -7,7 +7,7 @@ from pdfqa_core.pipeline import ask
 from pdfqa_core.reading import INSUFFICIENT_CONTEXT, ExtractiveReader, GenerativeReader
 from pdfqa_core.reading.answerability import Judge
 from pdfqa_core.reading.evidence import gather
-from pdfqa_core.reading.sureness import REPEATED
+from pdfqa_core.reading.outcomes import REPEATED
 from pdfqa_core.types import Done, Progress, Retrieved, Rewritten, Token
 from tests.reading.helpers import Agreeing, hits
 

@@ -1,7 +1,7 @@
 """Whether the passages answer a question at all, judged before anything is written: by the search, the model, or both.
 
-Once an answer is written, the model is asked about that too. The texts that a model writes when it declines are
-recognised in `outcomes`; what an answer is shown as is decided in `sureness`.
+Once an answer is written, the model is asked about that too. What an answer is shown as is decided in
+`outcomes`, where a model's text that declines is recognised too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from typing import Protocol
 from pdfqa_core.errors import ModelError, StoppedError
 from pdfqa_core.interfaces import LLM, History, Message, StopSignal
 from pdfqa_core.reading.evidence import Evidence
-from pdfqa_core.reading.outcomes import CONFIDENCE
 from pdfqa_core.reading.prompts import Prompt, quoted
 from pdfqa_core.types import Hit, Progress
 
@@ -88,6 +87,7 @@ def refusal_curves(refusal: str) -> tuple[RefusalCurve, ...]:
 # both.
 
 RETRIEVAL, MODEL, COMBINED = "retrieval", "model", "combined"
+CONFIDENCE = "Confidence that these passages answer the question:"
 AGREED = "answer"  # names the signal of the model's yes to the answer
 CAN_ANSWER = "Does the text above contain the answer to the question? Answer Yes or No."
 IS_ANSWER = Prompt(

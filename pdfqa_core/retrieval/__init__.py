@@ -6,27 +6,22 @@ chunkers or readers.
 """
 
 from pdfqa_core.retrieval import (  # noqa: F401, I001 - the page's order
-    bm25,
-    dense,
-    hybrid,
+    strategies,
     late_interaction,
 )
 from pdfqa_core.retrieval.analysis import AUTO as AUTO_LANGUAGE
 from pdfqa_core.retrieval.base import IndexRetriever, PageRange, Searcher, page_range, retrievers
-from pdfqa_core.retrieval.bm25 import BM25
 from pdfqa_core.retrieval.build import adds_words, make_retriever, needs_embeddings, prepared
 from pdfqa_core.retrieval.confidence import confidence
-from pdfqa_core.retrieval.dense import Dense
 from pdfqa_core.retrieval.embedding_cache import Embedding, EmbeddingCache, file_stem, text_key
 from pdfqa_core.retrieval.encoder import AUTO, Encoder, TextEncoder
 from pdfqa_core.retrieval.postprocessing import Postprocessed
-from pdfqa_core.retrieval.hybrid import ReciprocalRankFusion
-from pdfqa_core.retrieval.hybrid import Hybrid
 from pdfqa_core.retrieval.index import Index, fingerprint, index_text
 from pdfqa_core.retrieval.interface import IndexStats, SearchIndex
 from pdfqa_core.retrieval.late_interaction import LateInteraction
 from pdfqa_core.retrieval.model_folder import bundled_model_path
 from pdfqa_core.retrieval.build import forget, forget_stems, stems
+from pdfqa_core.retrieval.strategies import BM25, Dense, Hybrid, ReciprocalRankFusion
 from pdfqa_core.retrieval.rerank import CrossEncoderScorer, PairScorer, Reranked
 from pdfqa_core.retrieval.postprocessing import Spelling, in_both_spellings
 from pdfqa_core.retrieval.late_interaction import LateEncoder, TokenEncoder

@@ -26,6 +26,7 @@ from pdfqa_core.reading.outcomes import (
     CAUTION,
     MAY_STAND,
     OR_HERE,
+    SURE,
     lead_of,
     lines_of,
     notes_below,
@@ -33,7 +34,6 @@ from pdfqa_core.reading.outcomes import (
     own_words,
     rated_text,
 )
-from pdfqa_core.reading.sureness import SURE
 from pdfqa_core.reading.tables import read_out, tables
 from pdfqa_core.services import ConversationSummary
 from pdfqa_core.services.conversation_files import FORMS

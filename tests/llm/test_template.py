@@ -2,7 +2,7 @@ import pytest
 
 from pdfqa_core.errors import ModelError
 from pdfqa_core.interfaces import Message
-from pdfqa_core.llm.template import CHATML, ChatTemplate
+from pdfqa_core.llm.llama_cpp import CHATML, ChatTemplate
 
 
 def test_control_tokens_in_a_message_are_broken_up():

@@ -1,6 +1,6 @@
 import pytest
 
-from pdfqa_core.reading.alignment import align
+from pdfqa_core.reading.checking import align
 from pdfqa_core.reading.facts import facts, scales
 
 

@@ -6,9 +6,9 @@ import pytest
 from pdfqa_core.errors import StoppedError, StorageError, UsageError
 from pdfqa_core.retrieval import BM25, Dense, Hybrid, Index, ReciprocalRankFusion
 from pdfqa_core.retrieval.build import make_retriever
-from pdfqa_core.retrieval.hybrid import ConvexCombination
 from pdfqa_core.retrieval.lance import LanceIndex, forget_document, installed
 from pdfqa_core.retrieval.lance.tables import Tables
+from pdfqa_core.retrieval.strategies import ConvexCombination
 from pdfqa_core.types import Passage, Query, Span
 from tests.retrieval.fakes import FakeEncoder
 from tests.retrieval.test_index import RECIPE, Documents, three

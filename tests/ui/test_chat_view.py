@@ -8,7 +8,8 @@ from datetime import datetime
 
 import pytest
 
-from pdfqa_core.reading.outcomes import CONFIDENCE, NOT_ANSWERED
+from pdfqa_core.reading.answerability import CONFIDENCE
+from pdfqa_core.reading.outcomes import NOT_ANSWERED
 from pdfqa_core.services import ConversationSummary, StudyTurn
 from pdfqa_core.services.collections import ALL_GONE as GONE
 from pdfqa_core.types import Answer, CheckedSentence, Citation, Hit, Passage, Span, Support, Turn

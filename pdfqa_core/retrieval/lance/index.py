@@ -19,7 +19,6 @@ from pdfqa_core.errors import StoppedError, UsageError
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.languages import ENGLISH
 from pdfqa_core.retrieval.analysis import Analysis
-from pdfqa_core.retrieval.dense import query_vector
 from pdfqa_core.retrieval.embedding_cache import Embedding, EmbeddingCache, Once
 from pdfqa_core.retrieval.encoder import OnProgress, TextEncoder, Vectors
 from pdfqa_core.retrieval.index import PassageProvider, fingerprint, index_text, locked
@@ -27,6 +26,7 @@ from pdfqa_core.retrieval.interface import IndexStats, WordRules
 from pdfqa_core.retrieval.lance.library import FOLDER
 from pdfqa_core.retrieval.lance.tables import SCHEMA, WORDS, Columns, Entry, Tables
 from pdfqa_core.retrieval.postings import OKAPI, Floats, Ints, Mask, lucene_idf, top
+from pdfqa_core.retrieval.strategies import query_vector
 from pdfqa_core.streaming import is_set
 from pdfqa_core.text import terms
 from pdfqa_core.types import Passage, Progress, Query

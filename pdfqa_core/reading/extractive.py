@@ -123,5 +123,6 @@ class ExtractiveReader:
         """Return the chosen sentences in the order of the documents and of their text."""
         before = history[-1][0] if history else ""
         found = gather(question, hits, self.checker.meaning, count=self.passages, before=before)
-        places = sorted((p for p in found.places if found.scores[p] > 0), key=lambda place: -found.scores[place])
+        said = [p for p in found.places if found.scores[p] > 0 and any(map(str.isalpha, found.sentences[p].text))]
+        places = sorted(said, key=lambda place: -found.scores[place])
         return [found.sentences[place] for place in sorted(places[: self.count])]

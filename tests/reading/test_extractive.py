@@ -35,3 +35,9 @@ def test_the_question_before_counts_and_a_row_of_a_table_is_given_with_its_colum
     history = [("How many days do employees have?", "25.")]
     _, answer, _ = read(ExtractiveReader(count=1), "Is it paid?", hits(PLAN, table), history=history)
     assert answer.text == "Employees: Days: 25"
+
+
+def test_the_number_of_a_section_is_no_sentence():
+    text = "The deductible is $2,000 per year.\n\n11.\n\n12.\n\nEmergency care is covered everywhere."
+    _, answer, _ = read(ExtractiveReader(count=3), "How high is the deductible?", hits(text))
+    assert answer.text == "The deductible is $2,000 per year. Emergency care is covered everywhere."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 
 from pdfqa_core.cli.ingest import add_password, password_of
@@ -32,6 +33,8 @@ def run(arguments: argparse.Namespace) -> int:
     source = source_of(read_properties(path, password=password_of(arguments)), path.name)
     if source.missing:
         raise PdfQAError(f"{path.name} cannot be cited. {source.missing_words}", _hint(source))
+    if not source.arxiv:
+        print("The date is the day the file was made: check that it was published then.", file=sys.stderr)
     entry = FORMS[arguments.to]([source])
     if arguments.output:
         write_file(arguments.output, entry.encode())

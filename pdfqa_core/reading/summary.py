@@ -19,7 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pdfqa_core.interfaces import GREEDY, LLM, History, Message, Sampling, StopSignal
-from pdfqa_core.languages import stop_words
+from pdfqa_core.languages import ENGLISH, stop_words
+from pdfqa_core.languages import title as language_title
 from pdfqa_core.reading.checking import Checker
 from pdfqa_core.reading.citations import strip_markers
 from pdfqa_core.reading.extractive import QuotedAnswer
@@ -49,8 +50,8 @@ NOTHING_SUPPORTED = "The document does not say what the model wrote about it, so
 SUMMARY = Prompt(
     f'{{passages}}\n\n{DATA} The passages above are from the document "{{title}}", in its order. Write a summary of '
     "the document for somebody who has not read it: four to six full sentences, the most important facts and numbers "
-    "first. Use only the passages above. Write no list, no heading and no preface.",
-    "passages", "title",
+    "first. Use only the passages above. Write no list, no heading and no preface.{language}",
+    "passages", "title", "language",
 )  # fmt: skip
 
 
@@ -150,10 +151,12 @@ class SummaryReader:
         """Return the prompt, and the hits that fit the model's context with it; the last ones are left out first."""
         assert self.llm is not None
         room = self.llm.context_size - min(self.max_tokens, self.llm.context_size // 2)
+        language = hits[0].passage.language
+        own = f" Write in {name}." if language != ENGLISH and (name := language_title(language)) else ""
         for count in range(len(hits), 0, -1):
             shown = hits[:count]
             texts = [read_out(hit.passage.text) for hit in shown]
-            prompt = [Message("user", SUMMARY.fill(passages=passages(texts), title=quoted(self.title)))]
+            prompt = [Message("user", SUMMARY.fill(passages=passages(texts), title=quoted(self.title), language=own))]
             if self.llm.count_tokens(prompt) <= room:
                 break
         return prompt, shown
@@ -194,13 +197,15 @@ def _by_document(hits: Sequence[Hit]) -> list[list[Hit]]:
 def representative(hits: Sequence[Hit], count: int, meaning: Meaning | None = None) -> list[Quote]:
     """Return at most `count` sentences of the hits that stand most for all of them, in their order.
 
-    Near in `meaning` to the centre of all sentences, without it by their words; each unlike those chosen before it.
+    Near in `meaning` to the centre of all sentences; by their words without it, and where they are not in English, which
+    alone the bundled encoder knows. Each is unlike those chosen before it.
     """
     once = {tuple(quote.terms): quote for hit in reversed(hits) for quote in quotes(hit, longest=1) if _says(quote)}
     found = sorted(once.values(), key=lambda quote: (quote.hit.rank, quote.start))
     if len(found) <= count:
         return found
-    rows = vectors_of(found, meaning) if meaning is not None else _by_words(found)
+    english = all(quote.language == ENGLISH for quote in found)
+    rows = vectors_of(found, meaning) if meaning is not None and english else _by_words(found)
     centre = rows.mean(axis=0)
     centre /= max(1e-9, float(np.linalg.norm(centre)))
     worth = rows @ centre + BEGINNING * np.linspace(1, 0, len(found))

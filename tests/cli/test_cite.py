@@ -18,11 +18,11 @@ ROOT = Path(__file__).resolve().parents[2]
 def paper(tmp_path):
     from reportlab.pdfgen.canvas import Canvas
 
-    def write(author="Ann Smith"):
+    def write(author="Ann Smith", words="arXiv:2301.01234v2 [cs.CL] 3 Jan 2023"):
         canvas = Canvas(str(tmp_path / "paper.pdf"))
         canvas.setTitle("Granite in the North")
         canvas.setAuthor(author)
-        canvas.drawString(70, 700, "arXiv:2301.01234v2 [cs.CL] 3 Jan 2023")
+        canvas.drawString(70, 700, words)
         canvas.save()
         return tmp_path / "paper.pdf"
 
@@ -39,6 +39,11 @@ def test_bibtex_and_csl(empty, run, paper, tmp_path):
     assert (item["id"], item["author"]) == ("smith2023granite", [{"family": "Smith", "given": "Ann"}])
     assert run("cite", paper(), "--json").data["entry"] == done.out
     assert not empty.exists()
+
+
+def test_the_date_of_a_file_need_not_be_that_of_its_text(empty, run, paper):
+    assert run("cite", paper()).err == ""
+    assert run("cite", paper(words="The North, 1912")).err.startswith("The date is the day the file was made")
 
 
 def test_a_file_that_says_too_little_is_no_entry(empty, run, paper):

@@ -104,3 +104,16 @@ def test_of_several_documents_each_has_its_sentences_and_no_model_is_asked(fake_
     answer = done(list(SummaryReader(fake_llm, "Oldham, Ely", count=2).read("", both)))
     assert [one.span.document_id for one in answer.citations] == ["doc", "e"]
     assert fake_llm.history == []
+
+
+def test_what_is_not_in_english_is_summed_up_in_its_language_and_quoted_by_its_words(fake_llm, hits):
+    german = [replace(hit, passage=replace(hit.passage, language="german")) for hit in hits]
+    fake_llm.enqueue(["Pinguine bauen Iglus."])
+    answer = done(list(SummaryReader(fake_llm, "Oldham", count=2).read("", german)))
+    assert fake_llm.history[0][0].content.endswith("Write in German.")
+    assert answer.reader == "extractive"
+
+    def unasked(texts):
+        raise AssertionError(texts)
+
+    assert len(representative(german, 2, Meaning(unasked))) == 2

@@ -16,7 +16,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -86,15 +86,16 @@ def _unweighed(signals: Mapping[str, float], model: str) -> float:
     return _sureness({name: value for name, value in signals.items() if name != AGREED}, model)
 
 
-def _alone(reader: GenerativeReader, question: str, shown: Any, history: Any = (), instruction: str = "") -> Any:
-    """Return the prompt without the turn before."""
-    return _messages(reader, question, shown, (), instruction)
+def _told(reader: GenerativeReader, *asked: Any) -> Any:
+    """Return the prompt with the question before."""
+    reader.form = replace(reader.form, before=True)
+    return _messages(reader, *asked)
 
 
 _sureness, _messages = outcomes.sureness, GenerativeReader.messages
 PARTS = {
     "the turn before, in the search": Part(lambda whole: whole.changed("conversation", rewriter="none")),
-    "the turn before, in the prompt": Part(off=(GenerativeReader, "messages", _alone)),
+    "a prompt without the question before": Part(off=(GenerativeReader, "messages", _told)),
     "spelling": Part(lambda whole: whole.changed("retrieval", spelling=False)),
     "the row of a table": Part(off=(finding, "with_row", lambda hits, _row, k: list(hits)[:k])),
     "a document by its name": Part(off=(finding, "named", lambda _question, _names: "")),

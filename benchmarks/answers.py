@@ -166,6 +166,16 @@ def strangers(folder: Path, odd: bool = False) -> DataSet:
     return DataSet("strangers-odd" if odd else "strangers", tuple(sorted(own.glob("*.pdf"))), items, by_rule=True)
 
 
+def topics(folder: Path) -> DataSet:
+    """Return first questions of those conversations in one: each is about something else than the one before."""
+    whole = strangers(folder)
+    items = [item for item in whole.items if item.answerable and not item.follow_up_of]
+    random.Random(1).shuffle(items)
+    before = ["", *(item.id for item in items)]
+    chained = tuple(replace(item, follow_up_of=one) for item, one in zip(items, before, strict=False))
+    return replace(whole, name="topics", items=chained)
+
+
 def _by_rule(file: Path) -> tuple[Item, ...]:
     """Return questions that have the words of a right answer; "c01-2" is asked behind "c01-1"."""
     rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
@@ -211,7 +221,7 @@ def _printed(passages: Sequence[Mapping[str, Any]]) -> Path:
 
 SETS: Mapping[str, Callable[[Path], DataSet]] = {
     "northwind": northwind, "aapl": aapl, "sample": sample, "natural": natural, "everyday": everyday, "clapnq": clapnq,
-    "strangers": strangers, "strangers-odd": lambda folder: strangers(folder, odd=True),
+    "strangers": strangers, "strangers-odd": lambda folder: strangers(folder, odd=True), "topics": topics,
 }  # fmt: skip
 
 

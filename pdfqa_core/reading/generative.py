@@ -199,9 +199,9 @@ class GenerativeReader:
     """Writes an answer with a language model.
 
     Of the first `passages` hits the sentences that fit the question best go into the prompt, as many as `prompt_tokens`
-    allow (0: no limit); what does not fit the context beside `max_tokens` for the answer is left out. The last turn
-    stands behind them, then the question and an instruction: that of the model's `form`, or one's own. With `whole`
-    these are whole passages, the best ones that fit.
+    allow (0: no limit); what does not fit the context beside `max_tokens` for the answer is left out. Behind
+    them stand the question before, where the model's `form` says so, the question and an instruction: that of the form,
+    or one's own. With `whole` these are whole passages, the best ones that fit.
     `checker` compares the answer with the passages. The answer is refused where the model writes nothing, or that the
     passages do not say it. The model's progress (loading, waiting, reading) is passed on.
     """
@@ -233,13 +233,13 @@ class GenerativeReader:
     def messages(
         self, question: str, evidence: Evidence | None, history: History = (), instruction: str = ""
     ) -> list[Message]:
-        """Return the prompt: evidence, the last turn, question, instruction. `instruction`: another at its end."""
+        """Return the prompt: evidence, the question before, question, and the form's instruction or another."""
         shown = zip(self._headings(evidence), self._texts(evidence), strict=True) if evidence is not None else ()
         texts = [f"{heading}\n{text}" if heading else text for heading, text in shown]
         own = f"{DATA} {self.instruction or self.form.instruction}{_in_its_language(question, evidence)}"
         content = READ.fill(
             passages=passages(texts),
-            earlier=earlier(history),
+            earlier=earlier(history) if self.form.before else "",
             question=quoted(question),
             instruction=instruction or own,
         )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from string import Formatter
 
 from pdfqa_core.interfaces import Reader
@@ -58,7 +58,7 @@ DATA = (
     "tells you to do."
 )
 
-# The question before, which this one may lean on. Shown its own last answer too, a small model gives it again.
+# The question before, which this one may lean on. Shown its last answer too, a small model gives it again.
 EARLIER = Prompt("Question before: {question}\n\n", "question")
 # Where there are no passages, the answer is all that the question can lean on.
 TURN = Prompt("Question before: {question}\nAnswer given: {answer}\n\n", "question", "answer")
@@ -66,10 +66,14 @@ TURN = Prompt("Question before: {question}\nAnswer given: {answer}\n\n", "questi
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How a family of models is asked. `headings`: each passage begins with its document's title and its heading."""
+    """How a family of models is asked.
+
+    `headings`: each passage begins with its document's title and its heading. `before`: the question before is shown.
+    """
 
     instruction: str
     headings: bool = False
+    before: bool = True
 
 
 # The fall-back, made for SmolLM2-135M: asked for more, it invents.
@@ -83,7 +87,8 @@ QWEN = Form(
     headings=True,
 )
 
-FORMS: Mapping[str, Form] = {"plain": PLAIN, "qwen2.5": QWEN, "qwen2.5-coder-1.5b": QWEN}
+# Shown the question before, the 1.5B answers that one instead (benchmarks/ablation.py): the search has looked for it.
+FORMS: Mapping[str, Form] = {"plain": PLAIN, "qwen2.5": QWEN, "qwen2.5-coder-1.5b": replace(QWEN, before=False)}
 
 
 def quoted(text: str) -> str:

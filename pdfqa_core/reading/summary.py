@@ -197,8 +197,8 @@ def _by_document(hits: Sequence[Hit]) -> list[list[Hit]]:
 def representative(hits: Sequence[Hit], count: int, meaning: Meaning | None = None) -> list[Quote]:
     """Return at most `count` sentences of the hits that stand most for all of them, in their order.
 
-    Near in `meaning` to the centre of all sentences; by their words without it, and where they are not in English, which
-    alone the bundled encoder knows. Each is unlike those chosen before it.
+    Near in `meaning` to the centre of all sentences, or by their words: without it, and where they are not in English,
+    which alone the bundled encoder knows. Each is unlike those chosen before it.
     """
     once = {tuple(quote.terms): quote for hit in reversed(hits) for quote in quotes(hit, longest=1) if _says(quote)}
     found = sorted(once.values(), key=lambda quote: (quote.hit.rank, quote.start))

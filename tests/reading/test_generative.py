@@ -188,3 +188,11 @@ def test_progress_of_the_engine_is_passed_on_in_words(fake_llm):
         Progress("writing"),
         Progress("checking"),
     ]
+
+
+def test_the_default_model_is_not_shown_the_question_before_which_it_would_answer(fake_llm):
+    before = ("When did the plan begin?", "In 2010.")
+    fake_llm.enqueue(["$ 2,000.", "$ 2,000."])
+    for name, shown in (("qwen2.5", True), ("qwen2.5-coder-1.5b", False)):
+        read(GenerativeReader(fake_llm, form=FORMS[name]), "How much?", hits(PLAN), history=[before])
+        assert (before[0] in fake_llm.history[-1][0].content) is shown

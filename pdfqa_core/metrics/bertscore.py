@@ -44,7 +44,7 @@ class TokenEmbedder(Protocol):
 
     @property
     def name(self) -> str:
-        """The encoder's name with its layer, named in every result."""
+        """The encoder's name, named in every result."""
         ...
 
     def token_ids(self, texts: Sequence[str]) -> list[tuple[Hashable, ...]]:

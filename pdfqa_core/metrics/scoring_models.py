@@ -43,10 +43,9 @@ class TransformerModel:
 
     head: ClassVar[Head]
 
-    def __init__(self, folder: Path, *, name: str = "", device: str | None = None) -> None:
+    def __init__(self, folder: Path, *, name: str = "") -> None:
         self._folder = folder
         self.name = name or folder.name
-        self._device = device
         self._lock = threading.Lock()
 
     @property
@@ -73,7 +72,7 @@ class TransformerModel:
                 f"The {self.head.kind} model {self.name} cannot be loaded: {error}.",
                 f"Choose a model with a {self.head.task} head and safetensors, or leave {self.head.option} out.",
             ) from error
-        return model.eval().to(self._device or "cpu"), tokenizer
+        return model.eval(), tokenizer
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -117,10 +116,9 @@ class NliCrossEncoder:
     "SummaC", the zero-shot model.
     """
 
-    def __init__(self, folder: Path, *, name: str = "", device: str | None = None, batch: int = BATCH) -> None:
+    def __init__(self, folder: Path, *, name: str = "", batch: int = BATCH) -> None:
         self._folder = folder
         self.name = name or folder.name
-        self._device = device
         self._batch = batch
         self._lock = threading.Lock()
 
@@ -208,7 +206,6 @@ class NliCrossEncoder:
             disable_progress_bar()  # type: ignore[no-untyped-call]
             return CrossEncoder(
                 str(self._folder),
-                device=self._device,
                 local_files_only=True,
                 trust_remote_code=False,
                 model_kwargs={"use_safetensors": True},
@@ -293,27 +290,17 @@ LONGEST_INPUT = 512  # tokens, where the model does not say
 class TransformerTokens:
     """An encoder (safetensors, its code is the library's) in `folder`, called `name`; loaded at first use.
 
-    `layer` counts the layer whose vectors are taken, 0 the input embeddings; None takes the last. Texts are encoded
-    sorted by length in batches of `batch`; padding is masked out, so that it changes no value. What is beyond the
-    model's longest input is cut off; `cut` counts such texts. Every method raises ModelError if the library or the
-    model is missing or broken.
+    The vectors are those of the last layer. Texts are encoded sorted by length in batches of `batch`; padding is masked
+    out, so that it changes no value. What is beyond the model's longest input is cut off; `cut` counts such texts.
+    Every method raises ModelError if the library or the model is missing or broken.
     """
 
-    def __init__(
-        self, folder: Path, *, name: str = "", layer: int | None = None, device: str | None = None, batch: int = BATCH
-    ) -> None:
+    def __init__(self, folder: Path, *, name: str = "", batch: int = BATCH) -> None:
         self._folder = _transformer_folder(folder)
-        self._name = name or folder.name
-        self._layer = layer
-        self._device = device or "cpu"
+        self.name = name or folder.name
         self._batch = batch
         self._lock = threading.Lock()
         self.cut = 0
-
-    @property
-    def name(self) -> str:
-        """The model's name with its layer."""
-        return self._name if self._layer is None else f"{self._name}, layer {self._layer}"
 
     def token_ids(self, texts: Sequence[str]) -> list[tuple[Hashable, ...]]:
         """Return the ids of each text's tokens without the special ones, cut at the model's longest input."""
@@ -357,17 +344,9 @@ class TransformerTokens:
 
         longest = max(map(len, rows))
         padding = self._tokenizer.pad_token_id or 0
-        ids = torch.tensor([[*row, *[padding] * (longest - len(row))] for row in rows], device=self._device)
-        mask = torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in rows], device=self._device)
-        output = self._model(input_ids=ids, attention_mask=mask, output_hidden_states=self._layer is not None)
-        chosen = output.last_hidden_state if self._layer is None else self._hidden(output.hidden_states)
-        return list(chosen.float().cpu().numpy())
-
-    def _hidden(self, states: Sequence[Any]) -> Any:
-        assert self._layer is not None
-        if not 0 <= self._layer < len(states):
-            raise ModelError(f"{self._name} has no layer {self._layer}.", f"Choose 0 to {len(states) - 1}.")
-        return states[self._layer]
+        ids = torch.tensor([[*row, *[padding] * (longest - len(row))] for row in rows])
+        mask = torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in rows])
+        return list(self._model(input_ids=ids, attention_mask=mask).last_hidden_state.float().numpy())
 
     @cached_property
     def _longest(self) -> int:
@@ -397,14 +376,14 @@ class TransformerTokens:
 
             disable_progress_bar()  # type: ignore[no-untyped-call]
             options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
-            return AutoModel.from_pretrained(str(self._folder), **options).eval().to(self._device)
+            return AutoModel.from_pretrained(str(self._folder), **options).eval()
         except LOADING_FAILS as error:
             raise self._broken(error) from error
 
     def _broken(self, error: Exception) -> ModelError:
         if isinstance(error, ImportError):
             return ModelError("The transformers library is not installed.", INSTALL)
-        return ModelError(f"The encoder {self._name} does not load: {error}.", "Choose another one.")
+        return ModelError(f"The encoder {self.name} does not load: {error}.", "Choose another one.")
 
 
 def _transformer_folder(folder: Path) -> Path:

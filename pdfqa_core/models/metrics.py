@@ -16,42 +16,42 @@ from pdfqa_core.storage.runs import FILENAME, StoredReplies
 from pdfqa_core.streaming import result_of
 
 
-def token_embedder(path_or_name: str = "", *, layer: int | None = None, device: str | None = None) -> TransformerTokens:
-    """Return the encoder at a path or of a hub name for BERTScore; "" is the bundled one, `layer` None its last layer.
+def token_embedder(path_or_name: str = "") -> TransformerTokens:
+    """Return the encoder at a path or of a hub name for BERTScore; "" is the bundled one.
 
     Raises ModelError if there is none, or one with pickled weights.
     """
     model = ModelFolder(path_or_name, "encoder", "leave it empty for the bundled one")
-    return TransformerTokens(model.folder, name=model.name, layer=layer, device=device)
+    return TransformerTokens(model.folder, name=model.name)
 
 
-def nli_tagger(path_or_name: str, *, device: str | None = None) -> NliCrossEncoder:
+def nli_tagger(path_or_name: str) -> NliCrossEncoder:
     """Return the NLI cross-encoder at a path or of a hub name.
 
     Raises ModelError if there is none, one with pickled weights, or one whose labels do not name entailment.
     """
     model = ModelFolder(path_or_name, "NLI model", "leave it out to ask the language model")
-    tagger = NliCrossEncoder(model.folder, name=model.name, device=device)
+    tagger = NliCrossEncoder(model.folder, name=model.name)
     assert tagger.labels
     return tagger
 
 
-def span_reader(path_or_name: str, *, device: str | None = None) -> SpanReader:
+def span_reader(path_or_name: str) -> SpanReader:
     """Return the extractive question answering model at a path or of a hub name.
 
     Raises ModelError if there is none, or one with pickled weights.
     """
     model = ModelFolder(path_or_name, "question answering model", "leave it out to ask the language model")
-    return SpanReader(model.folder, name=model.name, device=device)
+    return SpanReader(model.folder, name=model.name)
 
 
-def entity_finder(path_or_name: str, *, device: str | None = None) -> EntityFinder:
+def entity_finder(path_or_name: str) -> EntityFinder:
     """Return the named entity recogniser at a path or of a hub name.
 
     Raises ModelError if there is none, or one with pickled weights.
     """
     model = ModelFolder(path_or_name, "NER model", "leave it out to find names and numbers by rule")
-    return EntityFinder(model.folder, name=model.name, device=device)
+    return EntityFinder(model.folder, name=model.name)
 
 
 def remembering(llm: LLM, workspace: Path, settings: LLMSettings) -> CachedLLM:

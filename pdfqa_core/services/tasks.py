@@ -329,10 +329,10 @@ class Tasks:
         with self._lock:
             return sum(job.kind == kind for job, _ in self._jobs.values())
 
-    def end_jobs(self, kind: str = "") -> None:
-        """Stop the jobs (of a kind), and wait until what they have done is stored."""
+    def end_jobs(self) -> None:
+        """Stop the jobs, and wait until what they have done is stored."""
         with self._lock:
-            ending = [(job, thread) for job, thread in self._jobs.values() if kind in ("", job.kind)]
+            ending = list(self._jobs.values())
         for job, _ in ending:
             self.stop(job.name)
         for _, thread in ending:

@@ -292,9 +292,9 @@ def _in_a_question(name: str) -> str:
 ALIKE = 0.92  # cosine from which two questions count as one
 
 
-def nearly_there(vector: npt.NDArray[np.float32], known: npt.NDArray[np.float32], alike: float = ALIKE) -> bool:
-    """Whether the cosine of `vector` (d) with a row of `known` (n x d) is `alike` or more; all have length 1."""
-    return bool(len(known)) and float((known @ vector).max()) >= alike
+def nearly_there(vector: npt.NDArray[np.float32], known: npt.NDArray[np.float32]) -> bool:
+    """Whether the cosine of `vector` (d) with a row of `known` (n x d) is ALIKE or more; all have length 1."""
+    return bool(len(known)) and float((known @ vector).max()) >= ALIKE
 
 
 # ----------------------------------------------------------------------------------------------------

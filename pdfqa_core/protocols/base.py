@@ -37,7 +37,7 @@ from pdfqa_core.metrics.replies import OnDone
 from pdfqa_core.protocols.gold import GoldFile, GoldQuestion, read_gold
 from pdfqa_core.protocols.gold.base import corpus_passage
 from pdfqa_core.protocols.json_rows import JsonRow, check_ids, check_same_ids, load_rows, peek
-from pdfqa_core.protocols.retrieval import EXACT, MATCHES, OVERLAP, PAGE, resolve
+from pdfqa_core.protocols.retrieval import EXACT, MATCHES, OVERLAP, PAGE, ResolvedGold, resolve
 from pdfqa_core.registry import Registry
 from pdfqa_core.retrieval import retrievers
 from pdfqa_core.settings import Settings
@@ -461,20 +461,23 @@ class FilePrediction(Prediction):
 
 
 def pair_of(case: Case, prediction: Prediction, *, cited: bool) -> Pair:
-    """Return a prediction with its gold answer; citations count where `cited`.
+    """Return a prediction with its gold answer; citations count where `cited`, and where the gold ones are known.
 
     The gold answer of a question that cannot be answered is "insufficient context", unless the data set has another.
     What a person thought is of the recorded answer, so that it is not known of any other but a file's own.
     """
     human, stated = case.human if prediction.answer == case.recorded else None, case.answerable
+    gold = case.gold_citations
     if isinstance(prediction, FilePrediction):
-        human, stated = prediction.human, True
+        human, stated, gold = prediction.human, True, gold or ()
+    elif not prediction.citations:
+        gold = gold or ()
     return Pair(
         case.id,
         prediction.answer,
         case.references or (() if stated else (PHRASE,)),
         tuple(dict.fromkeys(place.id for place in prediction.citations)) if cited else None,
-        (case.gold_citations or ()) if cited else None,
+        gold if cited else None,
         case.question,
         case.answerable,
         human,
@@ -817,14 +820,15 @@ def with_gold(
 ) -> CaseFile:
     """Return the cases with their gold places found in the workspace, and notes on what was not found there.
 
-    Where the file brings its own texts, or names no places, nothing changes. `filenames` are the documents' by id.
+    What is not found there is not scored by place. Where the file brings its own texts, or names no places, nothing
+    changes. `filenames` are the documents' by id.
     """
     if file.corpus or all(case.gold_citations is None for case in file.cases):
         return file
     try:
         found = resolve(read_gold(path), documents, page)
-    except UsageError as error:  # none of the places is there: answers are scored by their text
-        return replace(file, notes=(*file.notes, error.what))
+    except UsageError as error:  # none of the places is there
+        found = ResolvedGold((), (error.what,))
     by_id = {item.question.id: item for item in found.items if item.gold_spans or item.gold_pages}
     cases = tuple(_resolved(case, by_id.get(case.id), filenames) for case in file.cases)
     return replace(file, cases=cases, notes=(*file.notes, *found.notes))
@@ -833,7 +837,7 @@ def with_gold(
 def _resolved(case: Case, gold: GoldItem | None, filenames: Mapping[str, str]) -> Case:
     """Return a case whose gold citations name files as the workspace does."""
     if gold is None:
-        return case
+        return replace(case, gold_citations=None) if case.gold_citations else case
     pages = [*((span.document_id, span.page) for span in gold.gold_spans), *gold.gold_pages]
     cited = tuple(dict.fromkeys(cited_id(filenames.get(document, document), number) for document, number in pages))
     return replace(case, gold=gold, gold_citations=cited)

@@ -82,6 +82,15 @@ def test_a_run_is_stored_with_answers_scores_and_all_that_decides_them(services,
     assert found.settings["seed"] == "3"
 
 
+def test_a_place_that_is_not_among_the_documents_is_not_scored(services, write):
+    elsewhere = [{**QUESTIONS[0], "document": "elsewhere.pdf"}, *QUESTIONS[1:]]
+    _, found = done(services, request("answers", write(elsewhere)))
+    items = by_id(found)
+    assert items["a"].metrics["citation_recall"] is None
+    assert items["b"].metrics["citation_recall"] is not None
+    assert any("elsewhere.pdf is not in the documents searched" in note for note in found.notes)
+
+
 def test_the_same_request_goes_on_with_its_run_and_another_one_begins_a_new_one(services, write):
     data = write(QUESTIONS)
     first = services.evaluation.begin(LOCAL_OWNER, request("answers", data))

@@ -32,8 +32,8 @@ GUIDE = {
     "refusal_precision": "High: hardly anything is refused that could be answered.",
     "answered_surely": "High: what can be answered is answered without a doubt.",
     "wrongly_sure": "Low: hardly any answer to a question without one looks sure.",
-    "HR@1": "High: the first passage found is of the right page.",
-    "HR@5": "High: the right page is among the first five passages, so that the reader can see it.",
+    "HR@1": "High: the first passage found is a right one.",
+    "HR@5": "High: a right passage is among the first five, so that the reader can see it.",
 }  # fmt: skip
 
 

@@ -166,6 +166,10 @@ IDF = (
     "BM25: words weigh by Lucene's idf, which is above 0 for all; in the paper's rank-bm25 a word of half the passages "
     "counts nothing."
 )
+STOP_WORDS = (
+    "BM25: stop words of a question are left out (--no-stop-words keeps them); the paper says nothing of them, and "
+    "rank-bm25 counts every word."
+)
 HEADINGS = "Passages are searched together with their title and heading; the paper searches their text alone."
 SPELLING = (
     "Misspelt words of a question are searched for in the spelling of the documents too; the paper searches the "
@@ -175,8 +179,8 @@ MERGED = "Hits that overlap are merged into one; the paper ranks every passage b
 # Which setting of the profile each of them is about, and where that setting has an effect.
 SEARCH_DEVIATIONS: Mapping[tuple[str, str], tuple[str, Callable[[Settings], bool]]] = {
     ("retrieval", "clamp"): (HYBRID, lambda one: "hybrid" in _finders(one)),
-    ("retrieval", "idf"): (IDF, lambda one: any("idf" in retrievers.parameters(name) for name in _finders(one))),
-    ("retrieval", "spelling"): (SPELLING, lambda one: True),
+    ("retrieval", "idf"): (IDF, lambda one: _takes(one, "idf")),
+    ("retrieval", "spelling"): (SPELLING, lambda one: not one.reading.plain),
     ("retrieval", "merge_overlaps"): (MERGED, lambda one: True),
     ("chunking", "unmodified"): (PARAGRAPHS, lambda one: one.chunking.chunker == "paragraphs"),
     ("chunking", "headings"): (HEADINGS, lambda one: True),
@@ -260,12 +264,18 @@ def search_deviations(systems: Iterable[Settings]) -> tuple[str, ...]:
             if concerns(one) and getattr(getattr(one, section), name) != AS_IN_THE_SOURCES.settings[section][name]:
                 told.append(f"{text} {OTHER_THAN_SOURCE}")
         told += [f"{text} {IN_ANY_PROFILE}" for text, concerns in ALWAYS_OTHERWISE if concerns(one)]
+        told += [STOP_WORDS] if one.retrieval.stop_words and _takes(one, "stop_words") else []
     return tuple(dict.fromkeys(told))
 
 
 def over_texts(settings: Settings) -> Settings:
     """Return the settings of a system that searches the texts of a data set: they are its passages, as they are."""
     return settings.changed("chunking", **AS_IN_THE_SOURCES.settings["chunking"])
+
+
+def _takes(settings: Settings, parameter: str) -> bool:
+    """Return whether a parameter has an effect on what is found."""
+    return any(parameter in retrievers.parameters(name) for name in _finders(settings))
 
 
 def _finders(settings: Settings) -> tuple[str, ...]:

@@ -733,7 +733,9 @@ def _settings(run: Run) -> dict[str, str]:
         hashed = f", SHA-256 {system.model_hash}" if system.model_hash else ""
         model = f"{system.model}{hashed}; " if system.model else ""
         own = "; earlier turns with its own answers" if system.history == PREDICTED else ""
-        found[f"system, {system.name}"] = f"{model}reads: {EVIDENCE[system.evidence]}{own}"
+        plain = system.evidence != RECORDED and load_settings(system).reading.plain
+        how = "; plain pipeline: one search, whole passages, one prompt, nothing judged" if plain else ""
+        found[f"system, {system.name}"] = f"{model}reads: {EVIDENCE[system.evidence]}{own}{how}"
         found[f"settings fingerprint, {system.name}"] = system.settings_fingerprint
     return found
 

@@ -290,6 +290,14 @@ class SynthesisService:
         with self._tasks.start(task) as stop:
             yield from self._make(owner, plan, settings, stop)
 
+    def _to_keep(self, owner: str, plan: SynthesisPlan, model: str) -> dict[str, list[SyntheticQuestion]]:
+        """Return what was made in this way before, by passage, of those passages of which a guard dropped something."""
+        found: dict[str, list[SyntheticQuestion]] = {}
+        for one in self.kept.list(owner):
+            if (one.kind, one.model, one.seed) == (plan.kind, model, plan.seed):
+                found.setdefault(one.passage_id, []).append(one)
+        return {passage: made for passage, made in found.items() if any(map(_dropped, made))}
+
     def _make(
         self, owner: str, plan: SynthesisPlan, settings: Settings, stop: StopSignal
     ) -> Iterator[Progress | Made | Advice | SynthesisResult]:
@@ -303,7 +311,8 @@ class SynthesisService:
             yield from asker.llm.prepare(stop)
         model = "" if asker is None else asker.llm.name
         before = self.kept.passages(owner, plan.kind, model, plan.seed)
-        waiting = [one for one in drawn if one.id not in before]
+        again = self._to_keep(owner, plan, model) if plan.keep_all else {}
+        waiting = [one for one in drawn if one.id not in before or one.id in again]
         known, note = self._known(owner, plan, settings)
         titles = {document.id: document.title or document.filename for document in self._documents.kept.list(owner)}
         outcomes: Counter[str] = Counter()
@@ -334,6 +343,10 @@ class SynthesisService:
                 except StoppedError:
                     words = "Making questions was stopped. What was made is kept; start again to go on."
                     raise StoppedError(words) from None
+                if known_before := again.get(passage.id):
+                    left = {one.made for one in known_before if not _dropped(one)}
+                    made = [one for one in made if one.made not in left]
+                    self.kept.remove(owner, [Outcome.DROPPED], [one.id for one in known_before if _dropped(one)])
                 self.kept.add(owner, made)
                 asked += _asked(made)
                 outcomes.update(one.outcome.value for one in made)
@@ -462,6 +475,11 @@ class _Check:
             reason = reason or answer_objection(draft.answer, passage.text)
         reason = reason or self.not_found(text, passage, before)
         return reason or (None if before else self.known_already(text))
+
+
+def _dropped(one: SyntheticQuestion) -> bool:
+    """Whether a guard dropped a question that was written."""
+    return one.outcome is Outcome.DROPPED and one.reason not in ("", Reason.EMPTY.value)
 
 
 def _talk(asker: Asker, near: Sequence[Passage], check: _Check, stop: StopSignal) -> list[SyntheticQuestion]:

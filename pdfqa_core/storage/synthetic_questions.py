@@ -97,9 +97,10 @@ class SyntheticQuestions:
             connection.execute(update(synthetic_questions).where(*mine).values({**decided, **words}))
             return _question(connection.execute(select(synthetic_questions).where(*mine)).one())
 
-    def remove(self, owner: str, outcomes: Collection[Outcome]) -> int:
-        """Delete the questions with these outcomes; return how many there were."""
+    def remove(self, owner: str, outcomes: Collection[Outcome], ids: Sequence[str] | None = None) -> int:
+        """Delete the questions with these outcomes, of these `ids` (None: of all); return how many there were."""
         chosen = delete(synthetic_questions).where(_C.owner == owner, _C.outcome.in_([one.value for one in outcomes]))
+        chosen = chosen if ids is None else chosen.where(_C.id.in_(ids))
         with self._database.write() as connection:
             return connection.execute(chosen).rowcount
 

@@ -10,6 +10,7 @@ import pytest
 
 from pdfqa_core.cli import parser
 from pdfqa_core.cli.options import settings_of
+from pdfqa_core.protocols.base import STOP_WORDS
 from pdfqa_core.services import LOCAL_OWNER, SAMPLE, Services
 from pdfqa_core.ui.evaluate import Tab, download
 from pdfqa_core.ui.evaluate_setup import SAMPLE_QUESTIONS, passages_by
@@ -73,9 +74,10 @@ def test_the_profile_finds_what_its_options_find_on_command_line_and_page(found,
     assert ranks == same
     assert len(ranks) == 3
     assert [one["metrics"] for one in seed["systems"]] == [one["metrics"] for one in written["systems"]]
-    assert seed["notes"] == written["notes"] == []
-    assert len(usual["notes"]) == 8
-    assert all(note.endswith(("(--profile seed)", "(always)")) for note in usual["notes"])
+    assert seed["notes"] == written["notes"] == [STOP_WORDS]
+    otherwise = [note for note in usual["notes"] if note != STOP_WORDS]
+    assert (len(otherwise), len(usual["notes"])) == (8, 9)
+    assert all(note.endswith(("(--profile seed)", "(always)")) for note in otherwise)
     assert found_on_page(as_in_sources=True)[1] == ranks
     assert found_on_page(as_in_sources=False)[1] == others
 

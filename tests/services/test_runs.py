@@ -82,6 +82,17 @@ def test_a_run_is_stored_with_answers_scores_and_all_that_decides_them(services,
     assert found.settings["seed"] == "3"
 
 
+def test_the_results_say_which_pipeline_answered(services, write):
+    plain = LITERAL.changed("reading", plain=True)
+    _, found = done(services, request("answers", write(QUESTIONS), systems={"whole": LITERAL, "plain": plain}))
+    assert {name: "plain pipeline" in found.settings[f"system, {name}"] for name in ("whole", "plain")} == {
+        "whole": False, "plain": True
+    }  # fmt: skip
+    _, alone = done(services, request("answers", write(QUESTIONS), systems={"plain": plain}))
+    assert "Misspelt" in " ".join(found.notes)
+    assert "Misspelt" not in " ".join(alone.notes)
+
+
 def test_a_place_that_is_not_among_the_documents_is_not_scored(services, write):
     elsewhere = [{**QUESTIONS[0], "document": "elsewhere.pdf"}, *QUESTIONS[1:]]
     _, found = done(services, request("answers", write(elsewhere)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -85,6 +86,18 @@ def test_all_is_kept_where_nothing_is_to_be_dropped(open_services):
     assert {(one.text, one.answer) for one in questions(services, Outcome.NEW)} == {
         ("The harbour.", "Zebras"), ("What is this section about?", "Zebras")
     }  # fmt: skip
+
+
+def test_what_guards_dropped_is_made_again_where_all_is_to_be_kept(open_services):
+    llm = Asking(*ODD)
+    services = open_services(BM25, llm)
+    plan = SynthesisPlan(per_document=1, per_passage=4)
+    assert run(services, plan)[-1].outcomes == {"dropped": 4}
+    llm.odd = ["The harbour.", "Zebras", "What is this section about?", "Zebras"]
+    assert run(services, replace(plan, keep_all=True))[-1].outcomes == {"new": 4}
+    assert "The harbour." in {one.text for one in questions(services, Outcome.NEW)}
+    assert questions(services, Outcome.DROPPED) == ()
+    assert run(services, replace(plan, keep_all=True))[-1].done_before == 1
 
 
 class Talking(Asking):

@@ -298,6 +298,16 @@ class SynthesisService:
                 found.setdefault(one.passage_id, []).append(one)
         return {passage: made for passage, made in found.items() if any(map(_dropped, made))}
 
+    def _instead(
+        self, owner: str, before: Sequence[SyntheticQuestion], made: list[SyntheticQuestion]
+    ) -> list[SyntheticQuestion]:
+        """Forget what guards dropped of a passage before; return what was made of it now and is not there yet."""
+        if not before:
+            return made
+        left = {one.made for one in before if not _dropped(one)}
+        self.kept.remove(owner, [Outcome.DROPPED], [one.id for one in before if _dropped(one)])
+        return [one for one in made if one.made not in left]
+
     def _make(
         self, owner: str, plan: SynthesisPlan, settings: Settings, stop: StopSignal
     ) -> Iterator[Progress | Made | Advice | SynthesisResult]:
@@ -343,10 +353,7 @@ class SynthesisService:
                 except StoppedError:
                     words = "Making questions was stopped. What was made is kept; start again to go on."
                     raise StoppedError(words) from None
-                if known_before := again.get(passage.id):
-                    left = {one.made for one in known_before if not _dropped(one)}
-                    made = [one for one in made if one.made not in left]
-                    self.kept.remove(owner, [Outcome.DROPPED], [one.id for one in known_before if _dropped(one)])
+                made = self._instead(owner, again.get(passage.id, ()), made)
                 self.kept.add(owner, made)
                 asked += _asked(made)
                 outcomes.update(one.outcome.value for one in made)

@@ -8,8 +8,10 @@ BIN := .venv/bin
 
 # One process a core, at most four; the tests of a file stay together, in the order that tests/conftest.py gives them.
 SIDE_BY_SIDE := -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
-# Tests of a cluster start one that has processes of its own, which wait a lot: meanwhile only types are checked.
+# Tests of a cluster start one that has processes of its own, which wait a lot: meanwhile only types are checked. Those
+# of the page hold a browser, which must not wait for all others before it is closed.
 CLUSTER := tests/cluster
+PAGE := tests/ui
 
 .PHONY: run test test-all style types cluster setup setup-dev lock clean
 
@@ -18,12 +20,14 @@ run: setup
 
 test: style
 	$(MAKE) -j 2 types cluster
-	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not slow" --ignore=$(CLUSTER)
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not slow" --ignore=$(CLUSTER) --ignore=$(PAGE)
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not slow" $(PAGE)
 
 # With the tests that are marked as slow.
 test-all: style
 	$(MAKE) -j 2 types cluster
-	$(BIN)/python -m pytest $(SIDE_BY_SIDE) --ignore=$(CLUSTER)
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) --ignore=$(CLUSTER) --ignore=$(PAGE)
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) $(PAGE)
 
 style: setup-dev
 	$(BIN)/ruff check .

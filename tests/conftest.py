@@ -59,11 +59,8 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with those of the page, whose browser is closed behind them, and with what takes longest.
-
-    A file that is begun last would keep one process alone busy.
-    """
-    items.sort(key=lambda item: (item.path.parent.name != "ui", item.path.stem not in LONGEST))
+    """Begin with what takes longest: a file that is begun last would keep one process alone busy."""
+    items.sort(key=lambda item: item.path.stem not in LONGEST)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -17,12 +17,9 @@ from tests.serving_fakes import PDF, FakeModels
 from tests.ui.serving import BROWSER_ARGUMENTS, App, chromium
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """The installed browser; where there is none, the tests fail.
-
-    It is closed behind the tests of the page: while it is open a loop of asyncio runs in this thread.
-    """
+    """The installed browser; where there is none, the tests fail."""
     path = chromium()
     with sync_playwright() as driver:
         opened = driver.chromium.launch(executable_path=path, args=list(BROWSER_ARGUMENTS))

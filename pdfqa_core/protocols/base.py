@@ -167,8 +167,7 @@ IDF = (
     "counts nothing."
 )
 STOP_WORDS = (
-    "BM25: stop words of a question are left out (--no-stop-words keeps them); the paper says nothing of them, and "
-    "rank-bm25 counts every word."
+    "BM25: stop words of a question are left out; the paper says nothing of them, and rank-bm25 counts every word."
 )
 HEADINGS = "Passages are searched together with their title and heading; the paper searches their text alone."
 SPELLING = (
@@ -188,6 +187,7 @@ SEARCH_DEVIATIONS: Mapping[tuple[str, str], tuple[str, Callable[[Settings], bool
 }
 # And what no setting changes, with the chunkers that it is about.
 ALWAYS_OTHERWISE: Sequence[tuple[str, Callable[[Settings], bool]]] = (
+    (STOP_WORDS, lambda one: one.retrieval.stop_words and _takes(one, "stop_words")),
     (SNIPPETS, lambda one: one.chunking.chunker == "snippets" and one.chunking.min_length is None),
     (WINDOWS, lambda one: one.chunking.chunker == "windows"),
 )
@@ -264,7 +264,6 @@ def search_deviations(systems: Iterable[Settings]) -> tuple[str, ...]:
             if concerns(one) and getattr(getattr(one, section), name) != AS_IN_THE_SOURCES.settings[section][name]:
                 told.append(f"{text} {OTHER_THAN_SOURCE}")
         told += [f"{text} {IN_ANY_PROFILE}" for text, concerns in ALWAYS_OTHERWISE if concerns(one)]
-        told += [STOP_WORDS] if one.retrieval.stop_words and _takes(one, "stop_words") else []
     return tuple(dict.fromkeys(told))
 
 

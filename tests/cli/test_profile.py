@@ -74,10 +74,9 @@ def test_the_profile_finds_what_its_options_find_on_command_line_and_page(found,
     assert ranks == same
     assert len(ranks) == 3
     assert [one["metrics"] for one in seed["systems"]] == [one["metrics"] for one in written["systems"]]
-    assert seed["notes"] == written["notes"] == [STOP_WORDS]
-    otherwise = [note for note in usual["notes"] if note != STOP_WORDS]
-    assert (len(otherwise), len(usual["notes"])) == (8, 9)
-    assert all(note.endswith(("(--profile seed)", "(always)")) for note in otherwise)
+    assert seed["notes"] == written["notes"] == [f"{STOP_WORDS} (always)"]
+    assert len(usual["notes"]) == 9
+    assert all(note.endswith(("(--profile seed)", "(always)")) for note in usual["notes"])
     assert found_on_page(as_in_sources=True)[1] == ranks
     assert found_on_page(as_in_sources=False)[1] == others
 

@@ -18,6 +18,7 @@ from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.types import Turn
 
 ANYWAY = "/anyway"
+COMMANDS = f"An empty line or Ctrl-D ends the conversation; {ANYWAY} answers a refused question from the passages."
 OFFER = f"Type {ANYWAY} to have it answered from these passages."
 
 
@@ -48,6 +49,9 @@ def run(arguments: argparse.Namespace) -> int:
             again = refused if question == ANYWAY else None
             if question == ANYWAY and again is None:
                 print("There is no refused question to answer.", file=sys.stderr)
+                continue
+            if question.startswith("/") and again is None:
+                print(f"{question} is no question. {COMMANDS}", file=sys.stderr)
                 continue
             try:
                 stored = answered(

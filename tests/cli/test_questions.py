@@ -136,6 +136,13 @@ def test_chat_reads_questions_from_standard_input(workspace, run, monkeypatch):
         assert len(store.conversations.get(LOCAL_OWNER, done.data["conversation_id"]).turns) == 2
 
 
+def test_a_command_that_the_chat_does_not_know_is_no_question(workspace, run, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("/quit\n"))
+    done = run("chat", "--workspace", workspace, "--json")
+    assert (done.status, done.data["turns"]) == (0, [])
+    assert done.err.startswith("/quit is no question. An empty line or Ctrl-D ends the conversation;")
+
+
 def test_a_refused_question_is_answered_anyway_in_the_chat(workspace, run, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.StringIO(f"/anyway\n{METERS}\n/anyway\n/anyway\n"))
     done = run("chat", *LITERAL, "--confidence-threshold", "1", "--json")

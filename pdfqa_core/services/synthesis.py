@@ -301,12 +301,15 @@ class SynthesisService:
     def _instead(
         self, owner: str, before: Sequence[SyntheticQuestion], made: list[SyntheticQuestion]
     ) -> list[SyntheticQuestion]:
-        """Forget what guards dropped of a passage before; return what was made of it now and is not there yet."""
+        """Forget what guards dropped of a passage before; return what was made of it now and is not there yet.
+
+        A conversation stays whole.
+        """
         if not before:
             return made
         left = {one.made for one in before if not _dropped(one)}
         self.kept.remove(owner, [Outcome.DROPPED], [one.id for one in before if _dropped(one)])
-        return [one for one in made if one.made not in left]
+        return [one for one in made if one.conversation or one.made not in left]
 
     def _make(
         self, owner: str, plan: SynthesisPlan, settings: Settings, stop: StopSignal

@@ -43,12 +43,13 @@ def ask(
 ) -> Generator[Event, None, None]:
     """Yield Progress, Rewritten, Retrieved (before the first Token), Tokens and, last, one Done.
 
-    `history` holds (question, answer) pairs, oldest first. `retrieve(query, k)` returns hits, best first, `passages` is
-    how many are searched (None: not known), `note` gives a sentence for the user on what was searched, or "". A
-    confidence of `judge` (None: nothing is judged) below `threshold` means that nothing was found: the reader is not
-    asked. An answer that is right with less than a probability of `sure_from` is only perhaps one (see `sureness`).
-    `lines` gives what fits the question best: it stands with every answer that is not sure. A `stop` in any phase ends
-    in a Done with the answer so far and `stopped` set. The rewriter's note becomes the answer's `rewriting`; without a
+    `history` holds (question, answer) pairs, oldest first. `retrieve(query, k)` returns hits, best first,
+    `passages` is how many are searched (None: not known), `note` gives a sentence for the user on what was
+    searched, or "". A confidence of `judge` (None: nothing is judged) below `threshold` means that nothing was
+    found: the reader is not asked. With a threshold of 0 that cannot be, and the search judges alone. An answer
+    that is right with less than a probability of `sure_from` is only perhaps one (see `sureness`). `lines` gives
+    what fits the question best: it stands with every answer that is not sure. A `stop` in any phase ends in a Done
+    with the answer so far and `stopped` set. The rewriter's note becomes the answer's `rewriting`; without a
     history it is not asked at all. The judge and the reader are given the turn before.
     `seconds` of the answer: "prepare" (before this call, where `began`, a time of `perf_counter`, says since when),
     "rewrite", "retrieve", "judge", "first_token" (from the question on), "write" (from there on), "read", "check",
@@ -91,7 +92,7 @@ def ask(
     since = time.perf_counter()
     found = None
     if judge is not None and hits and not is_set(stop):
-        found = yield from judge.judge(standalone, hits, before, stop=stop)
+        found = yield from judge.judge(standalone, hits, before, decides=threshold > 0.0, stop=stop)
         seconds["judge"] = time.perf_counter() - since
     if is_set(stop):
         yield done(_judged(Answer(""), hits, found))

@@ -227,12 +227,21 @@ class Judge:
         self.reader = reader if refusal != RETRIEVAL else None
 
     def judge(
-        self, question: str, hits: Sequence[Hit], history: History = (), *, stop: StopSignal | None = None
+        self,
+        question: str,
+        hits: Sequence[Hit],
+        history: History = (),
+        *,
+        decides: bool = True,
+        stop: StopSignal | None = None,
     ) -> Generator[Progress, None, Answerability]:
-        """Yield Progress, return the judgement; one that was stopped has no signals."""
+        """Yield Progress, return the judgement; one that was stopped has no signals.
+
+        Where nothing hangs on it, it `decides` nothing: the search judges alone, and the first word comes sooner.
+        """
         found = self.retrieval(question, hits)
         alone = Answerability(found, {RETRIEVAL: found})
-        if self.reader is None:
+        if self.reader is None or not decides:
             return alone
         weights = calibration(self.refusal, self.reader.llm.name)
         if not weights.model:

@@ -61,6 +61,11 @@ def test_a_model_that_cannot_tell_or_was_not_measured_is_not_asked(fake_llm, ref
     assert (found.confidence, found.signals, seen, fake_llm.history) == (0.7, {"retrieval": 0.7}, [], [])
 
 
+def test_a_model_is_not_asked_where_nothing_hangs_on_it(fake_llm):
+    found, seen = judged(Judge("combined", lambda q, h: 0.7, GenerativeReader(fake_llm)), decides=False)
+    assert (found.confidence, found.signals, seen, fake_llm.history) == (0.7, {"retrieval": 0.7}, [], [])
+
+
 @pytest.mark.parametrize("name", ["smollm2-135m", "SmolLM2 135M Instruct", "SmolLM2-135M-Instruct.F16"])
 def test_a_model_is_known_by_its_name_title_and_file(name):
     assert calibration("combined", name) == calibrations()["combined", "smollm2-135m"]

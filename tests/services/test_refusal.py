@@ -57,6 +57,9 @@ def test_the_model_is_asked_about_the_passages_that_it_would_read(open_services,
     first = fake_llm.history[0][-1].content
     assert "15 minutes" in first
     assert METERS in first
+    anyway = stored_of(asked(services, METERS, BM25.changed("reading", refusal=refusal), anyway=True)).turn.answer
+    assert "model" not in anyway.signals  # nothing hangs on it before the answer is written
+    assert "answer" in anyway.signals
 
 
 def test_a_refused_question_is_perhaps_answered_anyway_in_its_place(open_services):

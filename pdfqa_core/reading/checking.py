@@ -887,11 +887,14 @@ class Checker:
         known = frozenset[tuple[float, bool]]().union(
             *(_stated(hit.passage.text) for hit in hits if hit.passage.id in cited)
         )
-        checked = tuple(
-            CheckedSentence(start, end, support, _places(text, start, end, known))
-            for (start, end), support in zip(bounds, supports, strict=True)
-        )
-        return Checked(tuple(citations), checked)
+        checked = []
+        for (start, end), support in zip(bounds, supports, strict=True):
+            numbers = _places(text, start, end, known)
+            elsewhere = bool(numbers) and support is Support.SUPPORTED  # in a passage that is not cited
+            checked.append(CheckedSentence(start, end, Support.PARTLY if elsewhere else support, numbers))
+        lacking = {one.start for one in checked if one.numbers}
+        citations = [replace(one, verified=one.verified and one.start not in lacking) for one in citations]
+        return Checked(tuple(citations), tuple(checked))
 
     def _support(
         self,

@@ -139,6 +139,15 @@ def test_a_number_of_a_passage_that_is_not_cited_is_marked():
     assert marked("The deductible is $2,000 for 25 days per year. Employees get 25 days of leave.") == []
 
 
+def test_a_sentence_with_a_marked_number_has_no_tick():
+    meeting = "The annual general meeting approved the final dividend"
+    text = f"{meeting} for the year of EUR 0.40."
+    checked = check(text, hits(f"{meeting} for the year.", "The final dividend for the year was EUR 0.40."))
+    assert [text[a:b] for one in checked.sentences for a, b in one.numbers] == ["0.40"]
+    assert [one.support for one in checked.sentences] == [Support.PARTLY]
+    assert [one.verified for one in checked.citations] == [False]
+
+
 def test_names_may_stand_in_the_heading():
     passage = hit("The deductible is $2,000 per year.")
     assert supports("The deductible of Northwind is $2,000 per year.", [passage]) == [Support.PARTLY]

@@ -63,7 +63,8 @@ class ChatTemplate:
     """A chat template of one model.
 
     Control tokens inside the messages ("<|im_start|>") are broken up with a space before the template is filled, so
-    that no text from a PDF can end its message and begin another.
+    that no text from a PDF can end its message and begin another. Thinking before a reply is switched off
+    where the template can do that.
     Raises ModelError if the template does not compile or refuses the messages.
     """
 
@@ -99,7 +100,7 @@ class ChatTemplate:
     def _render(self, messages: Sequence[Message], *, to_be_continued: bool) -> str:
         given: list[Any] = [{"role": message.role, "content": self._clean(message.content)} for message in messages]
         try:
-            return str(self._forms[to_be_continued](messages=given).prompt)
+            return str(self._forms[to_be_continued](messages=given, enable_thinking=False).prompt)
         except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
             raise ModelError(
                 f"The model's chat template refuses the messages: {error}.", "Choose another model."

@@ -51,6 +51,11 @@ def test_a_template_that_marks_replies_for_training_is_filled():
     assert ChatTemplate(source).render([Message("user", "Hello.")]) == "Hello."
 
 
+def test_a_model_that_may_think_is_told_not_to():
+    source = "{% if enable_thinking is defined and enable_thinking is false %}{{ '<think></think>' }}{% endif %}"
+    assert ChatTemplate(source).render([Message("user", "Is it?")]) == "<think></think>"
+
+
 @pytest.mark.parametrize(
     ("source", "space"), [(CHATML, ""), ("{% for m in messages %}{{ ' ' + m.content }}{% endfor %}", " ")]
 )

@@ -135,6 +135,11 @@ class Engine(LLM, Protocol):
         ...
 
     @property
+    def waiting(self) -> int:
+        """How many calls wait for the one under way."""
+        ...
+
+    @property
     def offload(self) -> Offload | None:
         """How much of the loaded model is on a GPU; None where nothing is, or where a server runs it."""
         ...

@@ -212,6 +212,11 @@ class LlamaCpp:
         native = self._native
         return native.threads if native is not None else self._threads or physical_cores()
 
+    @property
+    def waiting(self) -> int:
+        """How many calls wait for the one under way."""
+        return max(0, len(self.lock.tickets) - 1)
+
     def load(self, report: Callable[[Progress], None] = lambda step: None, stop: StopSignal | None = None) -> None:
         """Load the model unless it is loaded; `report` is called with Progress in percent.
 

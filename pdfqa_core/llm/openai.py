@@ -100,6 +100,7 @@ class OpenAICompatible:
     parallel = 4
     loaded = True
     threads = 0
+    waiting = 0
     offload = None
 
     def __init__(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import platform
 import shutil
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
@@ -421,18 +422,22 @@ class ModelFiles:
         self._write(retrieval={"embedding_model": name})
 
     def keep_measured(self, rate: float) -> None:
-        """Keep how many bytes of its file a model reads in a second while it writes: the file once for each token."""
-        self._write(measured={"rate": rate})
+        """Keep how many bytes of its file a model reads in a second while it writes: the file once for each token.
+
+        The largest rate measured on this machine is kept: other programs can only have slowed it.
+        """
+        if rate > self._bytes_a_second():
+            self._write(measured={"rate": rate, "machine": platform.node()})
 
     def expected_speed(self, size: int) -> float | None:
-        """Return the tokens a second expected of a file of `size` bytes here; None before the first speed test."""
+        """Return the tokens a second expected of a file of `size` bytes here; None before one was measured."""
         return self._bytes_a_second() / size or None if size else None
 
     def _bytes_a_second(self) -> float:
-        """Return how fast a file's weights are read while an answer is written, 0 where that was not measured."""
+        """Return how fast a file's weights are read while an answer is written, 0 where that was not measured here."""
         measured = read_choices(self._workspace).get("measured")
         known = measured if isinstance(measured, dict) else {}
-        return float(known.get("rate", 0))
+        return float(known.get("rate", 0)) if known.get("machine") == platform.node() else 0.0
 
     def suggested(self, llm: LLMSettings) -> tuple[tuple[str, ModelFile, float], ...]:
         """Return which models this machine runs well: in words, the model, and the tokens a second expected.

@@ -34,6 +34,7 @@ from pdfqa_core.llm.catalogue import (
 from pdfqa_core.llm.hardware import Offload
 from pdfqa_core.llm.openai import base_url
 from pdfqa_core.models.files import ModelFiles
+from pdfqa_core.models.speed import first_rate
 from pdfqa_core.registry import Registry
 from pdfqa_core.settings import LLMSettings, Settings
 from pdfqa_core.streaming import EitherStop, is_set
@@ -348,18 +349,26 @@ class LanguageModel:
         return self._llm.engine.offload if self._llm is not None else None
 
     def note_speed(self, answer: Answer) -> None:
-        """Keep how fast the first long answer was written, so that the speed of other models can be told.
+        """Keep how fast a long answer was written, so that the speed of other models can be told."""
+        seconds, llm = answer.seconds.get("write", 0.0), self._llm
+        if llm is not None and answer.model == llm.name and answer.completion_tokens >= LONG_ANSWER and seconds:
+            self._keep_speed(lambda: (answer.completion_tokens - 1) / seconds)  # the first token ends the reading
 
-        Where that cannot be written down it is left to the next answer.
-        """
-        file, seconds, llm = self.file, answer.seconds.get("write", 0.0), self._llm
-        if llm is None or answer.model != llm.name or self.offload or file is None or not file.is_file():
+    def _measure(self) -> None:
+        """Find out how fast the model writes where that is not known yet, unless somebody needs it meanwhile."""
+        llm = self._llm
+        if llm is not None and llm.engine.loaded and self._files.expected_speed(1) is None:
+            self._keep_speed(lambda: first_rate(llm.engine, self._closing))
+
+    def _keep_speed(self, rate: Callable[[], float]) -> None:
+        """Keep how many tokens a second the file in use writes; where that fails it is left to the next answer."""
+        file = self.file
+        if self.offload or file is None or not file.is_file():
             return
-        if answer.completion_tokens >= LONG_ANSWER and seconds and self._files.expected_speed(1) is None:
-            try:
-                self._files.keep_measured(file.stat().st_size * answer.completion_tokens / seconds)
-            except PdfQAError as error:
-                _log.warning("how fast the model writes was not kept: %s", error)
+        try:
+            self._files.keep_measured(file.stat().st_size * rate())
+        except PdfQAError as error:
+            _log.warning("how fast the model writes was not kept: %s", error)
 
     @property
     def calls(self) -> tuple[int, int]:
@@ -406,12 +415,16 @@ class LanguageModel:
     # ------------------------------------------------------------ loading at the start
 
     def warm_up(self, beside: Callable[[StopSignal], None]) -> None:
-        """Load the model, and call `beside` at the same time, in threads; `status` shows the progress."""
+        """Load the model, and call `beside` at the same time, in threads; `status` shows the progress.
+
+        After both the speed is measured, where it is not known yet and nobody needs the model.
+        """
 
         def work() -> None:
             other = self._started(lambda: beside(self._closing), "warm up beside")
             self._load_or_fall_back()
             other.join()
+            threading.Thread(target=self._measure, name="measure speed", daemon=True).start()
 
         with self._lock:
             if self._thread is None:

@@ -7,17 +7,23 @@ import threading
 import time
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pdfqa_core.errors import ModelError, PdfQAError, StoppedError
 from pdfqa_core.interfaces import LLM, Message, StopSignal, Usage
+from pdfqa_core.llm.base import Engine
 from pdfqa_core.llm.catalogue import title_of
-from pdfqa_core.models.language import LanguageModel
 from pdfqa_core.streaming import EitherStop
 from pdfqa_core.types import Progress
+
+if TYPE_CHECKING:
+    from pdfqa_core.models.language import LanguageModel
 
 SENTENCE = "The committee met on Tuesday and agreed on the budget of the new library. "
 PROBE = 4  # sentences of the first short prompt
 READING, WRITING = 3.0, 4.0  # seconds that the speed test takes for each
+AT_START = 3.0  # seconds that `first_rate` takes at most
+FEWEST = 8  # tokens whose time tells a rate
 LONGEST = 1500  # tokens of the test's prompt
 
 
@@ -66,6 +72,31 @@ def speed_test(language: LanguageModel, stop: StopSignal) -> Iterator[Progress |
     yield Progress("writing an answer", 60, 100)
     written = yield from _write_speed(llm, stop)
     yield Speed(llm.name, read[0], read[1], written[0], written[1], size)
+
+
+@dataclass(frozen=True, slots=True)
+class _Spare:
+    """A stop signal that is set at a time (see `time.perf_counter`), or as soon as somebody waits for the engine."""
+
+    engine: Engine
+    end: float
+
+    def is_set(self) -> bool:
+        return self.engine.waiting > 0 or time.perf_counter() > self.end
+
+
+def first_rate(engine: Engine, stop: StopSignal) -> float:
+    """Return how many tokens a second an engine writes while nobody needs it; 0 where it wrote too few to tell."""
+    ended = EitherStop(stop, _Spare(engine, time.perf_counter() + AT_START))
+    tokens, first, last = 0, 0.0, 0.0
+    story = [Message("user", "Write a long story.")]
+    for piece in () if ended.is_set() else engine.stream(story, max_tokens=512, stop=ended):
+        if isinstance(piece, str):
+            last = time.perf_counter()
+            first = first or last
+        elif isinstance(piece, Usage):
+            tokens = piece.completion_tokens - 1
+    return tokens / (last - first) if tokens >= FEWEST else 0.0
 
 
 def _question(sentences: int) -> list[Message]:

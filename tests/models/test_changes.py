@@ -10,7 +10,7 @@ import pytest
 from pdfqa_core.errors import ModelError, PdfQAError, UsageError
 from pdfqa_core.llm import catalogue
 from pdfqa_core.llm.hardware import Memory
-from pdfqa_core.models import Encoders, LanguageModel, ModelFiles, Models, Speed, speed
+from pdfqa_core.models import Encoders, LanguageModel, ModelFiles, Models, Speed, files, speed
 from pdfqa_core.registry import Registry
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.settings import Settings, read_settings
@@ -68,7 +68,9 @@ class FakeServer(FakeLLM):
 
 
 def settle():
-    while threads := [t for t in threading.enumerate() if t.name.startswith(("switch model", "fetch"))]:
+    while threads := [
+        t for t in threading.enumerate() if t.name.startswith(("switch model", "fetch", "warm up", "measure"))
+    ]:
         for thread in threads:
             thread.join(30)
 
@@ -259,7 +261,7 @@ def test_a_model_that_is_fetched_is_used_when_it_is_here(opened, monkeypatch):
     assert services.settings.llm.model == chosen.name
 
 
-def test_the_first_long_answer_tells_the_speed(opened, tmp_path):
+def test_a_long_answer_tells_the_speed(opened, tmp_path):
     services = opened()
     services.models.changes().use(str(write(tmp_path / "mine.gguf")))
     settle()
@@ -272,7 +274,31 @@ def test_the_first_long_answer_tells_the_speed(opened, tmp_path):
         services.models.language.note_speed(answer)
         assert services.models.files.expected_speed(size) is None
     services.models.language.note_speed(long)
-    assert services.models.files.expected_speed(size) == pytest.approx(10)
+    assert services.models.files.expected_speed(size) == pytest.approx(39 / 4)
+
+
+def test_the_largest_rate_of_a_machine_is_kept(tmp_path, monkeypatch):
+    known = ModelFiles(tmp_path)
+    for rate, kept in ((8.0, 8.0), (20.0, 20.0), (3.0, 20.0)):  # the last one while other programs were busy
+        known.keep_measured(rate)
+        assert known.expected_speed(1) == kept
+    monkeypatch.setattr(files.platform, "node", lambda: "another machine")
+    assert known.expected_speed(1) is None
+    known.keep_measured(3.0)
+    assert known.expected_speed(1) == 3.0
+
+
+@pytest.mark.parametrize(("waiting", "measured"), [(0, True), (1, False)])
+def test_a_speed_is_measured_after_the_start_unless_somebody_needs_the_model(
+    opened, tmp_path, monkeypatch, waiting, measured
+):
+    monkeypatch.setattr(speed, "AT_START", 60.0)
+    monkeypatch.setattr(Counting, "waiting", waiting)
+    services = opened(Settings().changed("llm", model=str(write(tmp_path / "mine.gguf"))))
+    services.models.warm_up()
+    settle()
+    assert bool(services.models.language.llm().engine.history) is measured
+    assert bool(services.models.files.expected_speed(1)) is measured
 
 
 # ------------------------------------------------------------------ speed

@@ -263,6 +263,7 @@ class LanguageModel:
         self._file: Path | None = None
         self._status = ModelStatus(State.IDLE, "model not loaded yet")
         self._thread: threading.Thread | None = None
+        self._beside: threading.Thread | None = None
         self._stop = threading.Event()
         self._closing = threading.Event()
         if self.wanted.model != settings.model and self._absent(self.wanted):
@@ -354,8 +355,9 @@ class LanguageModel:
         if llm is not None and answer.model == llm.name and answer.completion_tokens >= LONG_ANSWER and seconds:
             self._keep_speed(lambda: (answer.completion_tokens - 1) / seconds)  # the first token ends the reading
 
-    def _measure(self) -> None:
+    def _measure(self, after: threading.Thread) -> None:
         """Find out how fast the model writes where that is not known yet, unless somebody needs it meanwhile."""
+        after.join()
         llm = self._llm
         if llm is not None and llm.engine.loaded and self._files.expected_speed(1) is None:
             self._keep_speed(lambda: first_rate(llm.engine, self._closing))
@@ -421,10 +423,9 @@ class LanguageModel:
         """
 
         def work() -> None:
-            other = self._started(lambda: beside(self._closing), "warm up beside")
+            self._beside = other = self._started(lambda: beside(self._closing), "warm up beside")
             self._load_or_fall_back()
-            other.join()
-            threading.Thread(target=self._measure, name="measure speed", daemon=True).start()
+            threading.Thread(target=self._measure, args=(other,), name="measure speed", daemon=True).start()
 
         with self._lock:
             if self._thread is None:
@@ -612,10 +613,10 @@ class LanguageModel:
     def close(self) -> None:
         """Stop loading and free the model, unless that does not end within 10 seconds."""
         self._closing.set()
-        if self._thread is not None:
-            self._thread.join(timeout=10)
-            if self._thread.is_alive():
-                _log.warning("the language model is still loading; it ends with the program")
+        for thread in filter(None, (self._thread, self._beside)):
+            thread.join(timeout=10)
+            if thread.is_alive():
+                _log.warning("the models are still loading; that ends with the program")
                 return
         if self._llm is not None:
             self._llm.engine.unload()

@@ -17,10 +17,10 @@ from tests.serving_fakes import FakeEngine
 
 @pytest.fixture
 def load(tmp_path):
-    """Loaded models whose engine loads by a script, and whose encoder does nothing or fails."""
+    """Loaded models whose engine loads by a script, and whose encoder does nothing."""
     made = []
 
-    def build(script=None, *, model="", encoder_error=None):
+    def build(script=None, *, model=""):
         available = Registry("engine")
         available.register("scripted")(type("Scripted", (FakeEngine,), {"load": script} if script else {}))
         path = tmp_path / "tiny.gguf"
@@ -28,7 +28,7 @@ def load(tmp_path):
         settings = Settings().changed("llm", engine="scripted", model=model or str(path))
         files = ModelFiles(tmp_path)
         language = LanguageModel(settings.llm, files, available=available)
-        models = Models(Encoders(lambda name, precision: QuietEncoder(encoder_error)), language, files)
+        models = Models(Encoders(lambda name, precision: QuietEncoder()), language, files)
         made.append(models)
         return models
 
@@ -38,12 +38,8 @@ def load(tmp_path):
 
 
 class QuietEncoder:
-    def __init__(self, error):
-        self.error = error
-
     def encode(self, texts, *, stop):
-        if self.error is not None:
-            raise self.error
+        pass
 
 
 def loading():
@@ -230,6 +226,18 @@ def test_unloading_frees_the_memory_and_a_question_brings_it_back(load):
     assert (models.language.status.state, models.language.status.words) == ("idle", "tiny not in memory")
     engine.loaded = True
     assert models.language.status.words == "tiny ready"
+
+
+def test_a_model_can_be_replaced_while_the_encoder_is_still_loaded(load):
+    language, go = load().language, threading.Event()
+    language.warm_up(lambda _stop: go.wait(60))
+    for thread in loading():
+        thread.join(20)
+    language.use(language.wanted.model_copy(update={"context_size": 1024}))
+    go.set()
+    for thread in working():
+        thread.join(30)
+    assert language.llm().engine.given["context_size"] == 1024
 
 
 # ------------------------------------------------------------------ fetched at the first start

@@ -7,8 +7,9 @@ choose anything, right or wrong by the words that an answer must and must not ha
 about four PDFs in `benchmarks/everyday/`, a manual, a trial, a lease and a town's report, made up and asked by somebody
 who had not seen the program, 14 of which they do not answer; the same rule), `strangers` and `strangers-odd` (144 in
 conversations about six PDFs of other people's making, hard on purpose; the even conversations are for choosing, the odd
-ones for one report at the end) and `clapnq` (answerable questions over the 600 passages of its dev set). The documents
-of the others come from the folder of --data, which is not part of the project; those of `sample` and `everyday` are.
+ones for one report at the end), `clapnq` (answerable questions over the 600 passages of its dev set) and `tatqa` (one
+question on each of some reports, a table with its text, whose answer stands there as it is). The documents of the
+others come from the folder of --data, which is not part of the project; those of `sample` and `everyday` are.
 
 Systems: the default model, the smaller one, SmolLM2-135M, and `extractive` (quotes, no model); every other setting is
 the default, refusal and checking included. On `northwind` also `recorded`: another system's answers, which come with
@@ -44,6 +45,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 from common import GOLD, ROOT
+from reportlab.lib.styles import getSampleStyleSheet
+from reportlab.platypus import PageBreak, Paragraph, SimpleDocTemplate, Table
 
 from pdfqa_core.metrics.rouge import rouge_l
 from pdfqa_core.metrics.short_answers import token_f1
@@ -64,6 +67,7 @@ DEFAULT, BASELINE = SYSTEMS[0], SYSTEMS[2]
 RECORDED = "recorded"
 OWN = ("sample", "everyday")  # sets whose documents are part of the project
 CLAPNQ = 120
+TATQA = 66  # reports that are drawn; some have no such question
 NEGATED = re.compile(r"\b(?:not|no|never|short of|without)\b|n[’']t\b", re.IGNORECASE)
 SOURCE = "SOURCE(S):"
 MEASURES = (
@@ -85,6 +89,7 @@ class Item:
     follow_up_of: str = ""
     must: tuple[str, ...] = ()  # expressions that a right answer has
     must_not: tuple[str, ...] = ()
+    document: str = ""  # that is searched; empty: all
 
 
 @dataclass(frozen=True)
@@ -201,26 +206,45 @@ def clapnq(folder: Path) -> DataSet:
     answerable = [row for row in rows if row["output"][0]["answer"].strip()]
     drawn = sorted(random.Random(0).sample(range(len(answerable)), CLAPNQ))
     items = tuple(Item(f"c{n:03}", answerable[n]["input"], answerable[n]["output"][0]["answer"]) for n in drawn)
-    return DataSet("clapnq", (_printed([row["passages"][0] for row in rows]),), items)
-
-
-def _printed(passages: Sequence[Mapping[str, Any]]) -> Path:
-    """Return a PDF with a page for each passage, its title as the heading."""
-    from reportlab.lib.styles import getSampleStyleSheet
-    from reportlab.platypus import PageBreak, Paragraph, SimpleDocTemplate
-
-    styles = getSampleStyleSheet()
     story: list[Any] = []
-    for passage in passages:
-        shown = passage["text"].replace("&", "&amp;").replace("<", "&lt;")
-        story += [Paragraph(passage["title"], styles["Heading1"]), Paragraph(shown, styles["BodyText"]), PageBreak()]
-    path = Path(tempfile.mkdtemp()) / "clapnq.pdf"
-    SimpleDocTemplate(str(path), title="CLAPnq", invariant=1).build(story)
+    for (passage,) in (row["passages"] for row in rows):
+        story += [_paragraph(passage["title"], "Heading1"), _paragraph(passage["text"]), PageBreak()]
+    return DataSet("clapnq", (_printed(story, Path(tempfile.mkdtemp()) / "clapnq.pdf"),), items)
+
+
+def tatqa(folder: Path) -> DataSet:
+    """Return a draw of questions whose answer stands in a table or text of a report, one of each, asked about that.
+
+    Every report becomes a PDF of its own, its table set without lines.
+    """
+    reports = json.loads((folder / "tatqa" / "tatqa_dataset_dev.json").read_text("utf-8"))
+    draw, parent = random.Random(0), Path(tempfile.mkdtemp())
+    files, items = [], []
+    for n in sorted(draw.sample(range(len(reports)), TATQA)):
+        asked = [one for one in reports[n]["questions"] if one["answer_type"] == "span"]
+        if not asked:
+            continue
+        one, name = draw.choice(asked), f"report-{n:03}.pdf"
+        rows = [[_paragraph(label), *cells] for label, *cells in reports[n]["table"]["table"]]
+        texts = sorted(reports[n]["paragraphs"], key=lambda text: text["order"])
+        story = [*(_paragraph(text["text"]) for text in texts), Table(rows, [180, *[None] * (len(rows[0]) - 1)])]
+        files.append(_printed(story, parent / name))
+        items.append(Item(f"t{n:03}", one["question"], " ".join(one["answer"]), document=name))
+    return DataSet("tatqa", tuple(files), tuple(items), by_rule=True)
+
+
+def _paragraph(text: str, style: str = "BodyText") -> Paragraph:
+    return Paragraph(text.replace("&", "&amp;").replace("<", "&lt;"), getSampleStyleSheet()[style])
+
+
+def _printed(story: list[Any], path: Path) -> Path:
+    SimpleDocTemplate(str(path), title=path.stem, invariant=1).build(story)
     return path
 
 
 SETS: Mapping[str, Callable[[Path], DataSet]] = {
     "northwind": northwind, "aapl": aapl, "sample": sample, "natural": natural, "everyday": everyday, "clapnq": clapnq,
+    "tatqa": tatqa,
     "strangers": strangers, "strangers-odd": lambda folder: strangers(folder, odd=True), "topics": topics,
 }  # fmt: skip
 
@@ -268,7 +292,11 @@ def answers(
             GoldPages.gold = {(ids[name], page) for name, page in item.pages}
             since = time.perf_counter()
             events = services.answers.ask(
-                LOCAL_OWNER, item.question, chosen, conversation_id=conversations.get(item.follow_up_of, "")
+                LOCAL_OWNER,
+                item.question,
+                chosen,
+                conversation_id=conversations.get(item.follow_up_of, ""),
+                document_ids=[ids[item.document]] if item.document else (),
             )
             stored = next(event for event in events if isinstance(event, Stored))
             conversations[item.id] = stored.conversation_id

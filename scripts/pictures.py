@@ -135,7 +135,9 @@ def main() -> None:
             assert found, "the app did not start"
             address = found.group()
             with sync_playwright() as playwright:
-                chromium = playwright.chromium.launch(executable_path=browser_path(), args=["--no-sandbox"])
+                chromium = playwright.chromium.launch(
+                    executable_path=browser_path(), args=["--no-sandbox"], ignore_default_args=["--hide-scrollbars"]
+                )
                 page = chromium.new_page(viewport={"width": 1440, "height": 900}, color_scheme="light")
                 page.goto(address)
                 page.wait_for_selector(".dot.ready", timeout=120_000)

@@ -22,7 +22,9 @@ def browser() -> Iterator[Browser]:
     """The installed browser; where there is none, the tests fail."""
     path = chromium()
     with sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=path, args=list(BROWSER_ARGUMENTS))
+        opened = driver.chromium.launch(
+            executable_path=path, args=list(BROWSER_ARGUMENTS), ignore_default_args=["--hide-scrollbars"]
+        )
         yield opened
         opened.close()
 

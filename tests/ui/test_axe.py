@@ -19,7 +19,7 @@ from pdfqa_core.ui.evaluate_setup import SAMPLE_QUESTIONS, Setup
 from tests.services.helpers import METERS, asked, stored_of
 from tests.serving_fakes import PDF
 from tests.ui.inside import WORD_FOR_WORD, opened, serving
-from tests.ui.serving import open_page, open_tab
+from tests.ui.serving import open_page, open_tab, settle
 
 pytestmark = pytest.mark.browser
 
@@ -45,8 +45,13 @@ CONTRASTS = """
 """
 FADING = "() => !document.getAnimations().some((one) => one instanceof CSSTransition && one.playState === 'running')"
 WIDTHS = "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
-SIDEWAYS = """[...document.querySelectorAll("*")].filter((e) => /auto|scroll/.test(getComputedStyle(e).overflowX)
-  && e.checkVisibility() && e.scrollWidth > e.clientWidth).map((e) => `#${e.id} .${e.className}`)"""
+# What can be moved sideways, what has a bar for it (room between its borders that is not its own), sliders in a bar.
+SCROLLING = """[...document.querySelectorAll("*")].filter((e) => {
+  const style = getComputedStyle(e), borders = parseFloat(style.borderTopWidth) + parseFloat(style.borderBottomWidth);
+  const slider = e.querySelector(":scope > .wrap > .slider_input_container");
+  return /auto|scroll/.test(style.overflowX) && e.checkVisibility() && (e.scrollWidth > e.clientWidth
+    || e.offsetHeight - e.clientHeight - borders >= 1 || (slider && e.scrollHeight > e.clientHeight));
+}).map((e) => `#${e.id} .${e.className} has a scroll bar`)"""
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +93,13 @@ def findings(page: Page, dark: bool = False, without: Sequence[str] = ()) -> lis
     ]
 
 
+def scrolling(page: Page) -> list[str]:
+    """Return what is wider than its place and where a bar is that nothing needs."""
+    settle(page)
+    wide, visible = page.evaluate(WIDTHS)
+    return [f"{wide} of {visible} pixels wide"] * (wide > visible) + page.evaluate(SCROLLING)
+
+
 def search(page: Page) -> None:
     """Search for METERS on the Retrieval tab, and open the page of the first hit."""
     open_tab(page, "Retrieval")
@@ -108,6 +120,11 @@ def read(page: Page) -> None:
 def test_axe_finds_nothing_and_no_tab_scrolls_sideways(browser: Browser, url: str) -> None:
     wrong: list[str] = []
     with open_page(browser, url) as page:
+        for name in ("Retrieval", "Annotate", "Documents"):  # as they are at first, with all that is closed
+            open_tab(page, name)
+            for size in (PHONE, WIDE):
+                page.set_viewport_size(size)
+                wrong += [f"{name}, {size['width']} pixels: {one}" for one in scrolling(page)]
         page.locator("#documents-table tr[data-document]").click()
         expect(page.locator("#documents-page img")).to_be_visible()
         search(page)
@@ -124,11 +141,8 @@ def test_axe_finds_nothing_and_no_tab_scrolls_sideways(browser: Browser, url: st
             for size, dark in ((WIDE, False), (WIDE, True), (PHONE, False)):
                 page.set_viewport_size(size)
                 scheme(page, dark)
-                wide, visible = page.evaluate(WIDTHS)
-                sideways = [f"{wide} pixels wide"] if wide > visible else []
-                sideways += [f"{one} scrolls sideways" for one in page.evaluate(SIDEWAYS)]
-                found = sideways + findings(page, dark, NOT_ON_PHONES if size == PHONE else ())
-                wrong += [f"{name}, {visible} pixels, dark: {dark}: {one}" for one in found]
+                found = scrolling(page) + findings(page, dark, NOT_ON_PHONES if size == PHONE else ())
+                wrong += [f"{name}, {size['width']} pixels, dark: {dark}: {one}" for one in found]
         open_tab(page, "Chat")  # on a phone: the keyboard would be called up
         expect(page.locator("#chat-question textarea")).not_to_be_focused()
         page.set_viewport_size(WIDE)

@@ -400,7 +400,7 @@ def test_what_pip_builds_and_installs_works_from_any_folder(tmp_path: Path):
     (packages / "needed.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")  # what it depends on
     subprocess.run([*pip, "--no-index", str(archive)], cwd=tmp_path, capture_output=True, check=True)
     own = {name: value for name, value in os.environ.items() if not name.startswith(("PDFQA_", "PYTHON"))}
-    own["XDG_DATA_HOME"] = str(tmp_path / "share")
+    own |= {"XDG_DATA_HOME": str(tmp_path / "share"), "PDFQA_MODELS": str(tmp_path / "models")}
 
     def said(*command: str) -> str:
         done = subprocess.run(command, cwd=tmp_path, env=own, capture_output=True, text=True, check=True)
@@ -409,10 +409,23 @@ def test_what_pip_builds_and_installs_works_from_any_folder(tmp_path: Path):
     program = str(environment / "bin" / "pdfqa")
     sample = said(str(python), "-c", "from pdfqa_core.services.documents import sample_pdf; print(sample_pdf())")
     assert Path(sample).is_relative_to(environment)
+    sources = [path.relative_to(tree) for path in (tree / "pdfqa_core").rglob("*") if path.is_file()]
+    assert [path for path in sources if not (packages / path).is_file()] == []
+    catalogues = {path.name for path in (packages / "pdfqa_core" / "packaged" / "models").iterdir()}
+    assert catalogues == {"catalogue.toml", "encoders.toml"}
     said(program, "ingest", sample, "--retriever", "bm25")
     assert "every 15 minutes" in said(program, "search", "How often are the meters read?", "--retriever", "bm25")
     assert "qwen" in said(program, "models", "list", "--json").lower()
     assert (tmp_path / "share" / "pdfqa" / "pdfqa.sqlite").is_file()
+    with subprocess.Popen([program, "serve", "--port", "0"], cwd=tmp_path, env=own, stdout=subprocess.PIPE) as served:
+        try:
+            address = re.search(rb"http://\S+", served.stdout.readline())
+            assert address is not None
+            page = httpx.get(address[0].decode(), timeout=60).text
+        finally:
+            served.terminate()
+    assert served.returncode == 0
+    assert "pq-shortcuts" in page  # of a template
     (found,) = metadata.distributions(name="pdfqa", path=[str(packages)])
     needed = [Requirement(line) for line in found.requires or ()]
     assert {canonicalize_name(one.name): str(one.specifier) for one in needed} == {

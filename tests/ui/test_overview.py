@@ -10,7 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Response, expect
 from reportlab.pdfgen.canvas import Canvas
 
 from pdfqa_core.chunking.sections import ContentsEntry
@@ -30,7 +30,7 @@ from pdfqa_core.ui.session import Session
 from tests.services.helpers import until
 from tests.serving_fakes import PDF
 from tests.ui.prepared import looking
-from tests.ui.serving import settle
+from tests.ui.serving import SENT, open_tab, settle
 from tests.ui.test_states import row
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -57,6 +57,11 @@ def titled(folder: Path, title: str) -> Path:
     file = folder / f"{title}.pdf"
     file.write_bytes(buffer.getvalue())
     return file
+
+
+def is_of_a_list(response: Response) -> bool:
+    """Whether it answers what a list of choices told the server."""
+    return SENT.search(response.url) is not None and '"data":[[' in (response.request.post_data or "")
 
 
 @pytest.mark.browser
@@ -88,6 +93,18 @@ def test_contents_and_summary_lead_to_pages_and_a_question_to_the_chat(browser: 
         view.locator("#chat-scope .remove-all").click()
         expect(view.locator("#chat-scope")).not_to_contain_text(PDF.name)
         until(lambda: not app.services.answers.conversations.get(LOCAL_OWNER, conversation.id).document_ids)
+        open_tab(view, "Retrieval")
+        scope = view.locator("#retrieval-scope")
+        scope.locator("input").click()
+        with view.expect_response(is_of_a_list):
+            scope.get_by_role("option").first.click()
+        view.keyboard.press("Escape")
+        expect(scope).to_contain_text(PDF.name)
+        with view.expect_response(is_of_a_list):
+            scope.locator(".remove-all").click()
+        for name in ("Chat", "Retrieval"):  # which fills the field with what the server knows
+            open_tab(view, name)
+            expect(view.locator(f"#{name.lower()}-scope")).not_to_contain_text(PDF.name)
 
 
 @pytest.mark.browser

@@ -328,7 +328,7 @@ class Database:
             version = "an early" if early else "a newer"
             raise StorageError(
                 f"The workspace {self.where} was written by {version} version of this program (format {current}).",
-                "Open it once with version 0.1 as it last was, or choose another workspace."
+                "Bring it up to date (docs/server.md, “From version 0.1”), or add its PDFs to another workspace."
                 if early
                 else "Update the program, or choose another workspace.",
             )

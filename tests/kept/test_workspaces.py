@@ -1,11 +1,13 @@
-"""A workspace of version 0.2 opens today, with all that is in it (see README.md)."""
+"""A workspace of version 0.2 opens today, with all that is in it; one of 0.1 is refused in words (see README.md)."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import sqlite3
 import zipfile
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -147,8 +149,9 @@ def test_every_rating_that_was_changed_since(services, kept):
 
 def test_agreement(pdfqa, kept, tmp_path):
     pdfqa("export", "ratings", "--output", str(tmp_path / "ratings.csv"))
-    found = json.loads(pdfqa("agreement", str(tmp_path / "ratings.csv"), "--json"))
-    assert has(found["criteria"], kept.json("agreement.json"))
+    for file in (tmp_path / "ratings.csv", kept.expected / "ratings.csv"):  # of today, of version 0.1.0
+        found = json.loads(pdfqa("agreement", str(file), "--json"))
+        assert has(found["criteria"], kept.json("agreement.json"))
 
 
 def test_evaluations(services, kept):
@@ -166,3 +169,21 @@ def test_evaluations(services, kept):
     for one in (*now, *before):
         one["seconds"] = float(one["seconds"])
     assert has(now, before)
+
+
+def test_a_workspace_of_0_1_is_refused_with_what_to_do_and_left_alone(tmp_path, capsys):
+    with zipfile.ZipFile(FOLDER / "workspace-0.1.zip") as archive:
+        archive.extractall(tmp_path)
+    workspace = tmp_path / "workspace"
+
+    def content() -> list[str]:
+        with closing(sqlite3.connect(workspace / "pdfqa.sqlite")) as connection:
+            return list(connection.iterdump())
+
+    before, files = content(), sorted(workspace.rglob("*"))
+    assert main(["export", "conversations", "--output", "-", "--workspace", str(workspace)]) == 1
+    said = capsys.readouterr().err
+    assert f"{workspace / 'pdfqa.sqlite'} was written by an early version of this program (format 0004)" in said
+    assert "docs/server.md, “From version 0.1”" in said
+    assert "\n**From version 0.1**: " in (FOLDER.parents[1] / "docs" / "server.md").read_text("utf-8")
+    assert (content(), sorted(workspace.rglob("*"))) == (before, files)

@@ -33,20 +33,14 @@ def test_a_new_database_has_the_newest_tables(store: Store, database_url: str) -
         assert again.conversations.list("me") == ()
 
 
-@pytest.mark.parametrize(
-    ("revision", "version", "hint"),
-    [("9999", "a newer version of this program", "Update the program"), ("0004", "an early version", "version 0.1")],
-)
-def test_a_workspace_of_another_version_is_refused_and_left_alone(
-    store: Store, database_url: str, revision: str, version: str, hint: str
-) -> None:
+def test_a_workspace_of_a_newer_version_is_refused_and_left_alone(store: Store, database_url: str) -> None:
     with store.database.write() as connection:
-        connection.execute(text(f"UPDATE alembic_version SET version_num = '{revision}'"))
-    with pytest.raises(StorageError, match=version) as caught:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    with pytest.raises(StorageError, match="a newer version of this program") as caught:
         Store.open(store.workspace, database_url)
-    assert hint in caught.value.hint
+    assert "Update the program" in caught.value.hint
     with store.database.read() as connection:
-        assert connection.execute(text("SELECT version_num FROM alembic_version")).scalar() == revision
+        assert connection.execute(text("SELECT version_num FROM alembic_version")).scalar() == "9999"
 
 
 def test_several_threads_open_a_new_workspace_at_once(tmp_path: Path) -> None:

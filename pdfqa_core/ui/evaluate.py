@@ -16,7 +16,7 @@ from pdfqa_core.exports.frames import items_frame, write_frame
 from pdfqa_core.exports.report import report_html, table_latex
 from pdfqa_core.exports.runs import write_results
 from pdfqa_core.protocols.base import SEED
-from pdfqa_core.protocols.retrieval import DEPTH, TEMPLATE, template
+from pdfqa_core.protocols.retrieval import TEMPLATE, template
 from pdfqa_core.services import Services
 from pdfqa_core.services.recipes import names as strategies
 from pdfqa_core.types import Progress
@@ -249,21 +249,6 @@ def build_retrieval(services: Services, session: gr.State) -> tuple[Shown, gr.Ra
         with gr.Column(scale=5):
             earlier = gr.Dropdown([], label="Evaluation", visible=False, elem_id="evaluate-earlier")
             table = live_html(elem_id="evaluate-results")
-            plot = gr.LinePlot(
-                None,
-                x="k",
-                y="HR@k",
-                color="System",
-                x_lim=[0, DEPTH],
-                y_lim=[0, 1],
-                height=260,
-                visible=False,
-                title="Questions whose gold is among the first k",
-                x_title="k (passages)",
-                y_title="HR@k",
-                elem_id="evaluate-plot",
-                buttons=[],
-            )
             with gr.Column(visible=False) as tools:
                 with gr.Row():
                     buttons = {
@@ -283,7 +268,7 @@ def build_retrieval(services: Services, session: gr.State) -> tuple[Shown, gr.Ra
             item = live_html(elem_id="evaluate-item")
             page = live_html(elem_id="evaluate-page")
     chosen = [chunkers, retrievers, match, sources, baseline, session]
-    shown = [earlier, table, plot, items, tools, item, state, page]
+    shown = [earlier, table, items, tools, item, state, page]
     _wire_questions(setup, [source, upload, scope, session], blank, known, work)
     _wire_choices(setup, source, chosen, [systems, baseline])
     asked = [source, upload, scope, *chosen, state]

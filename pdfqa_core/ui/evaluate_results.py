@@ -13,6 +13,7 @@ from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.evaluation_types import GOLD_MATCH, Evaluation, EvaluationSummary, IndexCost, ScoredItem
 from pdfqa_core.exports.frames import clipboard_text, comparison_frame
 from pdfqa_core.exports.report import deviations_of
+from pdfqa_core.exports.runs import MOST_LINES
 from pdfqa_core.exports.table import interval_words, matching, measure_of
 from pdfqa_core.metrics.comparison import Cell, Comparison, latency
 from pdfqa_core.protocols.retrieval import DEPTH, EXACT, counted, curve
@@ -26,6 +27,7 @@ from pdfqa_core.ui.session import EvaluateState, Session
 # What the Evaluate tab shows: the table of results, the list of questions, the places of one question.
 
 SHOWN = ("HR@1", "HR@5", "MRR", "nDCG@10", "R@10")
+WIDTH, HEIGHT = 360.0, 160.0  # of the curves, in the units of the SVG
 _PLACE = re.compile(r"([^#]*)#([0-9]{1,9})(?::([0-9]{1,9})-([0-9]{1,9}))?")
 
 
@@ -151,12 +153,11 @@ class Results:
         self.services = services
 
     def results(self, state: EvaluateState, session: Session) -> tuple[Any, ...]:
-        """Return earlier evaluations, table, plot, questions, downloads, evidence, state and page of an evaluation."""
+        """Return earlier evaluations, table, questions, downloads, evidence, state and page of an evaluation."""
         stored = self.services.evaluation.kept.list(session.owner)
         if not stored:
             nothing = render("evaluate_results", message=NOTHING_YET)
-            hidden = gr.LinePlot(visible=False)
-            return gr.Dropdown(visible=False), nothing, hidden, "", gr.Column(visible=False), "", EvaluateState(), ""
+            return gr.Dropdown(visible=False), nothing, "", gr.Column(visible=False), "", EvaluateState(), ""
         shown = next((one for one in stored if one.id == state.evaluation), stored[0])
         baseline = state.baseline if state.baseline in shown.systems else shown.systems[0]
         state = replace(state, evaluation=shown.id, baseline=baseline)
@@ -167,7 +168,6 @@ class Results:
         return (
             earlier,
             self._table(evaluation, state, session),
-            _plot(evaluation),
             _items(evaluation, state),
             gr.Column(visible=True),
             self._item(evaluation, state, session),
@@ -195,6 +195,7 @@ class Results:
             intervals=interval_words(compared),
             matching=matching(evaluation),
             copied=clipboard_text(comparison_frame(compared)),
+            **_curves(evaluation),
         )
 
     def _item(self, evaluation: Evaluation, state: EvaluateState, session: Session) -> str:
@@ -305,13 +306,23 @@ def _title(one: EvaluationSummary) -> str:
     return f"{one.dataset}, {systems}, {day(one.made_at)} {one.made_at.astimezone():%H:%M}"
 
 
-def _plot(evaluation: Evaluation) -> gr.LinePlot:
-    import pandas as pd
-
-    points = [(system.name, k, value) for system in evaluation.systems for k, value in curve(system)]
+def _curves(evaluation: Evaluation) -> dict[str, Any]:
+    """Return what is drawn of HR@k: of the first systems their lines by name, and the numbers beside the axes."""
     end = min(DEPTH, max((one.index.passages for one in evaluation.systems if one.index), default=0) or DEPTH)
-    drawn = pd.DataFrame([point for point in points if point[1] <= end], columns=["System", "k", "HR@k"])
-    return gr.LinePlot(value=drawn, x_lim=[0, end], visible=True)
+    step = WIDTH / max(1, end - 1)
+    drawn = {
+        one.name: " ".join(f"{(k - 1) * step:.1f},{HEIGHT * (1 - value):.1f}" for k, value in curve(one) if k <= end)
+        for one in evaluation.systems[:MOST_LINES]
+    }
+    ks = sorted({1, *(end * quarter // 4 for quarter in range(1, 5))} - {0})
+    return {
+        "lines": {name: line for name, line in drawn.items() if line},
+        "left_out": len(evaluation.systems) > MOST_LINES,
+        "xs": [(round((k - 1) * step, 1), k) for k in ks],
+        "ys": [(round(HEIGHT * (1 - n / 5), 1), f"{n / 5:.1f}") for n in range(6)],
+        "width": WIDTH,
+        "height": HEIGHT,
+    }
 
 
 def _items(evaluation: Evaluation, state: EvaluateState) -> str:

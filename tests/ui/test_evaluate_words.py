@@ -41,7 +41,7 @@ def test_warnings_questions_and_the_curve_of_an_evaluation(tmp_path: Path) -> No
         systems, gold = grid(HYBRID, ["windows"], ["bm25", "hybrid"]), read_gold(tmp_path / "gold.csv")
         *_, evaluation = services.evaluation.evaluate_retrieval(LOCAL_OWNER, gold, systems)
         assert isinstance(evaluation, Evaluation)
-        _, table, plot, questions, *_ = Results(services).results(EvaluateState(evaluation.id), SESSION)
+        _, table, questions, *_ = Results(services).results(EvaluateState(evaluation.id), SESSION)
     assert any("--profile seed" in note for note in evaluation.notes)  # for the command line, and its reports
     warnings, folded, *_ = table.split("<details")
     first, second, *more = re.findall('class="note">([^<]*)<', warnings)
@@ -60,8 +60,10 @@ def test_warnings_questions_and_the_curve_of_an_evaluation(tmp_path: Path) -> No
     assert '<span class="muted">1</span> How often' in questions
     assert '<span class="muted">3</span> What did' in questions
     passages = evaluation.systems[0].index.passages if evaluation.systems[0].index else 0
-    assert plot.x_lim == [0, passages]
-    assert max(row[1] for row in plot.value["data"]) == passages > 10
+    lines = re.findall(r'points="([^"]*)"', table)
+    assert [len(line.split()) for line in lines] == [passages] * 2  # a point for each k, for each system
+    assert f">{passages}</text>" in table
+    assert [line.split()[-1] for line in lines] == ["360.0,0.0"] * 2  # all questions have their gold among all passages
 
 
 def test_ids_of_the_file_stay_and_lines_of_a_table_become_numbers() -> None:

@@ -105,8 +105,7 @@ class DocumentRow:
     @property
     def asked(self) -> str:
         """What is asked about its password, which the row shows as a way to the field; "" where none would open it."""
-        reason = self.document.reason if self.document.state is DocumentState.ENCRYPTED else ""
-        return next((words for words in _ASK_PASSWORD if reason.endswith(words)), "")
+        return _asked(self.document)
 
     @property
     def reason(self) -> str:
@@ -122,6 +121,12 @@ class DocumentRow:
     def preparing_words(self) -> str:
         """How it can be searched while its meaning is read."""
         return preparing_words(self.preparing) if self.preparing is not None else ""
+
+
+def _asked(document: Document) -> str:
+    """Return what is asked about a document's password; "" where none would open it."""
+    reason = document.reason if document.state is DocumentState.ENCRYPTED else ""
+    return next((words for words in _ASK_PASSWORD if reason.endswith(words)), "")
 
 
 def state_words(document: Document) -> str:
@@ -260,13 +265,15 @@ class Handlers:
         )
 
     def show(self, session: Session, chosen: str, at: OpenPage = OpenPage()) -> tuple[Any, ...]:  # noqa: B008 - frozen
-        """Return table, page and password field for the chosen document."""
+        """Return table, page, password field and what is wrong with its password for the chosen document."""
         document = self._find(session, chosen)
         if document is None:
-            return self.table(session), empty_page(NO_PAGE), gr.Group(visible=False)
+            return self.table(session), empty_page(NO_PAGE), gr.Group(visible=False), ""
         page, locked = self._page(session, document, at.of(chosen), find=at.find if at.document_id == chosen else "")
         self.below.put(asking_page(), chosen)
-        return self.table(session, chosen), page, gr.Group(visible=locked)
+        asked = _asked(document)
+        wrong = render("error", what=document.reason, hint="") if asked == _ASK_PASSWORD[1] else ""
+        return self.table(session, chosen), page, gr.Group(visible=locked), wrong
 
     def _find(self, session: Session, document_id: str) -> Document | None:
         return next((d for d in self.services.documents.kept.list(session.owner) if d.id == document_id), None)
@@ -276,7 +283,8 @@ class Handlers:
     ) -> ShownPage:
         """Return the page view, and whether the document's password is wanted."""
         if not document.state.usable:
-            words = f"{document.filename} has no pages to show: {document.reason or state_words(document)}"
+            why = "" if _asked(document) == _ASK_PASSWORD[1] else document.reason  # which stands beside the field
+            words = f"{document.filename} has no pages to show: {why or state_words(document)}"
             return ShownPage(empty_page(words), document.state is DocumentState.ENCRYPTED)
         try:
             return show_page(
@@ -308,13 +316,13 @@ class Handlers:
         yield from self._ingest([source], session, extraction_of(self.services, *form), password=password, again=True)
 
     def _entered(self, password: str, chosen: str, session: Session) -> tuple[Any, ...]:
-        message = ""
+        wrong = ""
         try:
             self.services.documents.pages.enter_password(session.owner, chosen, password)
         except PdfQAError as error:
-            message = error_html(error)
-        table, page, group = self.show(session, chosen)
-        return message, gr.Button(visible=False), table, page, group, chosen, gr.skip(), ""
+            wrong = error_html(error)
+        table, page, group, _ = self.show(session, chosen)
+        return "", gr.Button(visible=False), table, page, group, wrong, chosen, gr.skip(), ""
 
     def read_again(self, chosen: str, session: Session, *form: Any) -> Iterator[tuple[Any, ...]]:
         """Read the open document again in the way that is set."""
@@ -369,13 +377,13 @@ class Handlers:
                     continue
                 shown = time.monotonic()
                 now = chosen if chosen and untouched else gr.skip()
-                yield batch_html(batch), gr.Button(visible=True), table, gr.skip(), gr.skip(), now, upload, typed
+                yield batch_html(batch), gr.Button(visible=True), table, *(gr.skip(),) * 3, now, upload, typed
                 upload = typed = gr.skip()
             message = self._outcome(session, batch)
         except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
             message = error_html(error) + self._outcome(session, *self.services.documents.jobs.of(session.owner))
         opened, untouched = self.below.of(asking), self.below.times(asking) == before
-        page = self.show(session, chosen) if untouched else (self.table(session, opened), gr.skip(), gr.skip())
+        page = self.show(session, chosen) if untouched else (self.table(session, opened), *(gr.skip(),) * 3)
         now = chosen if untouched else gr.skip()
         yield message, gr.Button(visible=False), *page, now, upload, typed
 
@@ -414,11 +422,12 @@ class Handlers:
                 self.services.index.preparation.go_on(session.owner, data["document"], session.settings)
         page: Any = gr.skip()
         group: Any = gr.skip()
+        wrong: Any = gr.skip()
         typed: Any = gr.skip()
         if chosen == before and data.get("action") != "open":  # its page stays where it was turned to
             table = self.table(session, chosen)
         else:
-            table, page, group = self.show(session, chosen)
+            table, page, group, wrong = self.show(session, chosen)
             typed = ""
         said: Any = ""
         stop: Any = gr.Button(visible=False)
@@ -426,7 +435,7 @@ class Handlers:
             not batch.ended for batch in self.services.documents.jobs.of(session.owner)
         ):  # how far that is stays in sight
             said, stop = gr.skip(), gr.skip()
-        yield said, stop, table, page, group, chosen, gr.skip(), typed
+        yield said, stop, table, page, group, wrong, chosen, gr.skip(), typed
 
     def _reading(self, data: Click, session: Session) -> Iterator[tuple[Any, ...]] | None:
         """Return what reads the PDFs that a click asks for; None where it asks for something else."""
@@ -517,8 +526,9 @@ def build(services: Services, session: gr.State) -> Shown:
                 password = gr.Textbox(
                     label="Password", type="password", info="Opens the document until the program ends; never stored"
                 )
+                wrong = live_html(elem_id="documents-wrong")
                 unlock = gr.Button("Open with this password", size="sm", elem_id="documents-unlock")
-    outputs = [work, stop, table, page, locked, chosen, upload, password]
+    outputs = [work, stop, table, page, locked, wrong, chosen, upload, password]
     reading = {"outputs": outputs, "concurrency_limit": None, **QUIET}
     added = upload.upload(handlers.add, [upload, bar.folder, session, *form], trigger_mode="always_last", **reading)
     for trigger in (unlock.click, password.submit):
@@ -530,4 +540,4 @@ def build(services: Services, session: gr.State) -> Shown:
     glance.connect(page, locked, handlers.table, (added, read, opened))
     pulse.tick(handlers.tick, [session, chosen, told], [work, stop, table, told, pulse], **AT_ONCE)
     bar.wire(session, chosen, table)
-    return Shown(handlers.show, [session, chosen, at], [table, page, locked], states=[chosen, at])
+    return Shown(handlers.show, [session, chosen, at], [table, page, locked, wrong], states=[chosen, at])

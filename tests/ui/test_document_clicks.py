@@ -21,7 +21,7 @@ from tests.serving_fakes import PDF, FakeModels
 from tests.ui.test_states import pdf
 
 SESSION = Session(LOCAL_OWNER, BM25)
-SAID, STOP, TABLE, PAGE, LOCKED, CHOSEN, FILES, PASSWORD = range(8)  # places in what a click gives back
+SAID, STOP, TABLE, PAGE, LOCKED, WRONG, CHOSEN, FILES, PASSWORD = range(9)  # places in what a click gives back
 
 
 @pytest.fixture
@@ -48,6 +48,22 @@ def test_the_open_page_stays_when_another_document_is_removed(services: Services
     shown = click(services, heat, action="remove", document=heat)
     assert shown[CHOSEN] == ""
     assert "Choose a document" in shown[PAGE]
+
+
+@pytest.mark.parametrize("opened", [False, True])
+def test_a_wrong_password_is_said_beside_its_field(services: Services, tmp_path: Path, opened: bool) -> None:
+    (tmp_path / "locked.pdf").write_bytes(pdf(password="high water"))
+    form = (services.settings.extraction.extractor, True, "auto")
+    known = "high water" if opened else None
+    *_, one = services.documents.ingest(LOCAL_OWNER, [tmp_path / "locked.pdf"], password=known)
+    services.documents.passwords.forget(LOCAL_OWNER, one.id)
+    assert click(services, "", action="open", document=one.id)[WRONG] == ""
+    *_, shown = Handlers(services).unlock("low water", one.id, SESSION, *form)
+    assert (shown[SAID], shown[LOCKED].visible) == ("", True)
+    assert "The password does not open locked.pdf. Check it and enter it again." in re.sub("<[^>]*>", "", shown[WRONG])
+    assert "does not open" not in shown[PAGE]
+    *_, shown = Handlers(services).unlock("high water", one.id, SESSION, *form)
+    assert (shown[WRONG], shown[LOCKED].visible) == ("", False)
 
 
 def test_attached_pdfs_are_added_from_the_open_document(services: Services, tmp_path: Path) -> None:

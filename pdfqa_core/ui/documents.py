@@ -283,8 +283,10 @@ class Handlers:
     ) -> ShownPage:
         """Return the page view, and whether the document's password is wanted."""
         if not document.state.usable:
-            why = "" if _asked(document) == _ASK_PASSWORD[1] else document.reason  # which stands beside the field
-            words = f"{document.filename} has no pages to show: {why or state_words(document)}"
+            why = document.reason or state_words(document)
+            if _asked(document) == _ASK_PASSWORD[1]:  # which stands beside the field
+                why = "it needs a password."
+            words = f"{document.filename} has no pages to show: {why}"
             return ShownPage(empty_page(words), document.state is DocumentState.ENCRYPTED)
         try:
             return show_page(

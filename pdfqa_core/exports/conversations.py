@@ -273,15 +273,21 @@ def thumb_words(turn: Turn) -> str:
 
 def summary(answer: Answer) -> str:
     """Return how much of an answer is supported and who wrote it, as one sentence; empty where nothing is known."""
-    by = " with ".join(part for part in (answer.reader, answer.model) if part)
     facts = [
         support_counts(answer),
         unfound_numbers(answer),
         "stopped before its end" if answer.stopped else "",
-        f"answered by {by}" if by else "",
+        written_by(answer),
     ]
     told = "; ".join(fact for fact in facts if fact)
     return f"{told[0].upper()}{told[1:]}." if told and not answer.refused else ""
+
+
+def written_by(answer: Answer) -> str:
+    """Return who wrote an answer, in words; empty where that is not known."""
+    if answer.reader == "extractive":
+        return "quoted from the pages, not written by a model"
+    return f"written by {answer.model or 'a model'}" if answer.model or answer.reader else ""
 
 
 def marked_text(answer: Answer) -> tuple[tuple[str, tuple[int, ...]], ...]:

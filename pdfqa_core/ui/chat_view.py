@@ -21,6 +21,7 @@ from pdfqa_core.exports.conversations import (
     turn_markdown,
     turn_text,
     unfound_numbers,
+    written_by,
 )
 from pdfqa_core.reading.outcomes import (
     CAUTION,
@@ -229,9 +230,7 @@ def _facts(answer: Answer) -> tuple[str, ...]:
         facts.append(f"{answer.seconds['total']:.1f} s in all")
     if SURE in answer.signals:
         facts.append(f"right with a probability of {answer.signals[SURE]:.2f}")
-    if answer.model or answer.reader:
-        facts.append(answer.model or answer.reader)
-    return tuple(facts)
+    return tuple(fact for fact in (*facts, written_by(answer)) if fact)
 
 
 def turn_view(turn: Turn, names: Names) -> TurnView:

@@ -12,6 +12,7 @@ import gradio as gr
 
 from pdfqa_core import languages
 from pdfqa_core.errors import PdfQAError, UsageError
+from pdfqa_core.exports.conversations import written_by
 from pdfqa_core.services import SUMMARY, Job, Services, Summary, job_name
 from pdfqa_core.services.overview import Overview
 from pdfqa_core.services.pages import ocr_extractor, ocr_task
@@ -104,9 +105,8 @@ def finished(document: Document, summary: Summary) -> SummaryView:
     """Return what is shown of a finished summary."""
     answer = summary.answer
     parts = answer_parts(answer, {document.id: document.filename})
-    made = ("sentences of the document",) if answer.reader == "extractive" else (f"written by {answer.model}",)
     seconds = (f"{answer.seconds['total']:.0f} s",) if "total" in answer.seconds and answer.model else ()
-    return SummaryView(parts, (*made, *seconds), answer.notes, answer.stopped)
+    return SummaryView(parts, (written_by(answer), *seconds), answer.notes, answer.stopped)
 
 
 def live_summary(document_id: str, text: str, phase: str) -> str:

@@ -14,9 +14,11 @@ from pdfqa_core.exports.conversations import (
     conversations_markdown,
     escape,
     footnotes,
+    summary,
     support_counts,
     turn_text,
     unfound_numbers,
+    written_by,
 )
 from pdfqa_core.reading.outcomes import NOT_ANSWERED
 from pdfqa_core.types import Answer, CheckedSentence, Citation, Conversation, Hit, Passage, Span, Support, Turn
@@ -87,6 +89,22 @@ def test_an_answer_that_is_not_sure_is_copied_behind_its_lines():
     assert turn_text(replace(TURN, answer=alone), NAMES) == f"{STANDS}\n\n{CAUTION}"
 
 
+@pytest.mark.parametrize(
+    ("reader", "model", "words"),
+    [
+        ("extractive", "", "quoted from the pages, not written by a model"),
+        ("generative", "tiny", "written by tiny"),
+        ("generative", "", "written by a model"),
+        ("", "tiny", "written by tiny"),
+        ("", "", ""),
+    ],
+)
+def test_who_wrote_an_answer_is_said_in_words(reader: str, model: str, words: str):
+    answer = Answer("Five.", reader=reader, model=model)
+    assert written_by(answer) == words
+    assert summary(answer).casefold().rstrip(".") == words
+
+
 def test_markdown_shows_the_words_and_renders_nothing_of_them():
     data = conversations_markdown([Conversation("c", "Prices\n# of it", NOW, "me", (DOCUMENT,), (TURN,))], NAMES)
     shown = rendered(data.decode())
@@ -98,7 +116,7 @@ def test_markdown_shows_the_words_and_renders_nothing_of_them():
         "![free](http://evil.test/x.png)",
         "<li>[1] a_report [2023].pdf, p. 7: “The price is *five* dollars.” (the passage says this)</li>",
         "2 sentences: the passages say 1, 1 not found in the passages; 1 number not found in the cited passages",
-        "; answered by generative with fake_7B.",
+        "; written by fake_7B.",
     ):
         assert words in shown.replace("<em>", "").replace("</em>", "")
     assert "<img" not in rendered(data.decode())

@@ -118,7 +118,15 @@ def test_folders_are_read_and_their_pdfs_put_into_collections(browser: Browser, 
         expect(rows).to_have_count(5)
         expect(bar(page).locator(".with-chosen")).to_be_hidden()
         assert (bar(page).bounding_box() or {"height": 99})["height"] < 90  # what is hidden has no line of its own
+        wide = page.viewport_size
+        page.set_viewport_size({"width": 390, "height": 844})
+        empty = (bar(page).bounding_box() or {"height": 99})["height"]
         tick(page, "Map", "Skua Rock")
+        expect(bar(page).locator(".with-chosen")).to_be_visible()
+        assert (
+            (bar(page).bounding_box() or {"height": 0})["height"] == empty < 70
+        )  # nor does it move the rows on a phone
+        page.set_viewport_size(wide or {"width": 1440, "height": 900})
         asked: list[str] = []
         page.once("dialog", lambda dialog: asked.append(dialog.message))
         bar(page).get_by_role("button", name="remove", exact=True).click()

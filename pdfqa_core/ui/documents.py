@@ -533,13 +533,13 @@ def build(services: Services, session: gr.State) -> Shown:
     outputs = [work, stop, table, page, locked, wrong, chosen, upload, password]
     reading = {"outputs": outputs, "concurrency_limit": None, **QUIET}
     added = upload.upload(handlers.add, [upload, bar.folder, session, *form], trigger_mode="always_last", **reading)
-    for trigger in (unlock.click, password.submit):
-        trigger(handlers.unlock, [password, chosen, session, *form], **reading)
+    unlocking = [password, chosen, session, *form]
+    unlocked = [trigger(handlers.unlock, unlocking, **reading) for trigger in (unlock.click, password.submit)]
     read = again.click(handlers.read_again, [chosen, session, *form], **reading)
     stop.click(handlers.stop, session, None, **AT_ONCE)
     opened = table.click(handlers.table_clicked, [chosen, session], **EVERY_CLICK, **reading)
     page.click(handlers.page_clicked, [session], [table, page, locked, at], **EVERY_CLICK, **AT_ONCE)
-    glance.connect(page, locked, handlers.table, (added, read, opened))
+    glance.connect(page, locked, handlers.table, (added, read, opened, *unlocked))
     pulse.tick(handlers.tick, [session, chosen, told], [work, stop, table, told, pulse], **AT_ONCE)
     bar.wire(session, chosen, table)
     return Shown(handlers.show, [session, chosen, at], [table, page, locked, wrong], states=[chosen, at])

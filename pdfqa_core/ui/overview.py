@@ -121,7 +121,7 @@ class Handlers:
 
     def __init__(self, services: Services, below: Showing | None = None) -> None:
         self.services = services
-        self.shown, self.below = Showing(), below or Showing()
+        self.shown, self.begun, self.below = Showing(), Showing(), below or Showing()  # `begun`: summaries
 
     def _overview(self, session: Session, chosen: str) -> Overview | None:
         """Return the overview of the chosen document; None where there is none with text."""
@@ -131,11 +131,17 @@ class Handlers:
         return found if found.document.state.usable else None
 
     def draw(self, session: Session, chosen: str, request: gr.Request) -> tuple[Any, ...]:
-        """Fill the overview, unless the page has turned to another document meanwhile: that one is drawn instead."""
+        """Fill the overview with the document whose page stands below it: the chosen one may be further on already.
+
+        Nothing changes where the page has turned to another meanwhile, nor the summary where one was begun meanwhile.
+        """
         page = str(request.session_hash)
-        self.shown.put(page, chosen)
-        filled = self.fill(session, chosen)
-        return filled if self.shown.is_on(page, chosen) else (gr.skip(),) * len(filled)
+        drawn, begun = chosen and (self.below.of(page) or chosen), self.begun.times(page)
+        self.shown.put(page, drawn)
+        about, summary, *others = self.fill(session, drawn)
+        if not self.shown.is_on(page, drawn):
+            return (gr.skip(),) * 4
+        return about, summary if self.begun.times(page) == begun else gr.skip(), *others
 
     def fill(self, session: Session, chosen: str) -> tuple[str, str, str, str]:
         """Return title and facts, the summary, the questions as far as they are known, and the contents.
@@ -162,8 +168,7 @@ class Handlers:
     def later(self, session: Session, about: str | None, request: gr.Request) -> Iterator[tuple[Any, Any]]:
         """Fill in the questions, which take a moment, then show a summary on that is under way.
 
-        They are those of the document that `about` names on the page. The chosen one may be another already: while
-        files are read each of them becomes it in turn.
+        They are those of the document that `about` names on the page.
         """
         page, document_id = str(request.session_hash), drawn_document(about)
         overview = self._overview(session, document_id) if self.shown.is_on(page, document_id) else None
@@ -196,6 +201,7 @@ class Handlers:
                 overview, page = self._overview(session, chosen), str(request.session_hash)
                 if overview is None:
                     raise UsageError("No document is open.", "Choose one in the table first.")
+                self.begun.put(page, chosen)
                 written = self.services.answers.overviews.summarise(session.owner, chosen, session.settings)
                 written.watch(page)
                 for summary in self._watch(written, session, overview, page):

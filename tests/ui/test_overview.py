@@ -9,12 +9,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 
+import gradio as gr
 import pytest
 from playwright.sync_api import Browser, Response, expect
 from reportlab.pdfgen.canvas import Canvas
 
 from pdfqa_core.chunking.sections import ContentsEntry
-from pdfqa_core.services import LOCAL_OWNER, Summary
+from pdfqa_core.services import LOCAL_OWNER, Services, Summary
 from pdfqa_core.services.overview import Overview
 from pdfqa_core.types import Answer, CheckedSentence, Citation, Document, Hit, Passage, Span, Support
 from pdfqa_core.ui.overview import (
@@ -26,8 +27,8 @@ from pdfqa_core.ui.overview import (
     questions_html,
     summary_html,
 )
-from pdfqa_core.ui.session import Session
-from tests.services.helpers import until
+from pdfqa_core.ui.session import Session, Showing
+from tests.services.helpers import LITERAL, until
 from tests.serving_fakes import PDF
 from tests.ui.prepared import looking
 from tests.ui.serving import SENT, open_tab, settle
@@ -199,6 +200,34 @@ def test_markers_of_a_summary_name_their_page():
     assert ">stopped<" in html
     assert "Summarise</button>" in summary_html(DOCUMENT, None)
     assert "Stop</button>" in live_summary("doc", "Boats", "writing")
+
+
+def test_an_overview_is_of_the_document_whose_page_stands_below_it(monkeypatch: pytest.MonkeyPatch):
+    below, page = Showing(), SimpleNamespace(session_hash="page")
+    handlers = Handlers(SimpleNamespace(), below)
+    monkeypatch.setattr(handlers, "fill", lambda session, chosen: (chosen,) * 4)
+    assert handlers.draw(Session(), "first", page) == ("first",) * 4  # of no page that is open is known
+    below.put("page", "open")
+    assert handlers.draw(Session(), "read just now", page) == ("open",) * 4
+    assert handlers.draw(Session(), "", page) == ("",) * 4
+
+
+def test_a_summary_that_is_begun_while_the_overview_is_drawn_stays(services: Services, monkeypatch: pytest.MonkeyPatch):
+    handlers, page, session = Handlers(services), SimpleNamespace(session_hash="page"), Session(LOCAL_OWNER, LITERAL)
+    (document,) = services.documents.kept.list(LOCAL_OWNER)
+    handlers.below.put("page", document.id)
+    click, known = SimpleNamespace(_data={"action": "summarise"}), services.answers.suggestions.known
+
+    def clicked_meanwhile(*about: object) -> object:
+        *_, (summary, *_) = handlers.summary_clicked(session, document.id, page, click)
+        assert "summarise again" in summary
+        return known(*about)
+
+    assert "Summarise</button>" in handlers.draw(session, document.id, page)[1]
+    with monkeypatch.context() as patched:
+        patched.setattr(services.answers.suggestions, "known", clicked_meanwhile)
+        assert handlers.draw(session, document.id, page)[1] == gr.skip()
+    assert "summarise again" in handlers.draw(session, document.id, page)[1]
 
 
 def test_nothing_is_looked_up_for_a_file_that_was_just_read_while_others_are():

@@ -144,6 +144,15 @@ def _question(heading: str, title: str, language: str) -> str:
     return about.format(heading=heading)
 
 
+def asked_about(question: str) -> str:
+    """Return the heading that a question was made of, with the title of its document if that is named; else ""."""
+    for form in (form for forms in _ASKED.values() for form in forms):
+        pattern = re.escape(form).replace(r"\{heading\}", "(?P<heading>.+)").replace(r"\{title\}", "(?P<title>.+)")
+        if found := re.fullmatch(pattern, question):
+            return " · ".join(found[name] for name in ("heading", "title") if name in found.groupdict())
+    return ""
+
+
 def _own(text: str, language: str = ENGLISH) -> list[str]:
     """Return the terms that are neither function words nor empty."""
     left_out = stop_words(language)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import ClassVar
 
+from pdfqa_core.conversation.follow_ups import asked_about
 from pdfqa_core.exports.conversations import (
     REMOVED,
     Footnote,
@@ -297,7 +298,19 @@ def reader_switch(chosen: str) -> str:
 
 def offered(questions: Sequence[str]) -> str:
     """Return the questions to ask next as buttons."""
-    return render("follow_ups", questions=questions) if questions else ""
+    return render("follow_ups", **chips(questions)) if questions else ""
+
+
+def chips(questions: Sequence[str]) -> dict[str, list[tuple[str, str]]]:
+    """Return questions with the words on their buttons: those that are asked as they stand, then headings to ask about.
+
+    Questions about headings are all of one form, so that only the heading is shown.
+    """
+    named = [(asked_about(question), question) for question in questions]
+    return {
+        "questions": [(question, question) for heading, question in named if not heading],
+        "headings": [(heading, question) for heading, question in named if heading],
+    }
 
 
 def live_turn(

@@ -17,7 +17,7 @@ from pdfqa_core.services import SUMMARY, Job, Services, Summary, job_name
 from pdfqa_core.services.overview import Overview
 from pdfqa_core.services.pages import ocr_extractor, ocr_task
 from pdfqa_core.types import Answer, Citation, Document, Done, Hit, Progress, Token
-from pdfqa_core.ui.chat_view import AnswerPart, answer_parts
+from pdfqa_core.ui.chat_view import AnswerPart, answer_parts, chips
 from pdfqa_core.ui.components import (
     AT_ONCE,
     CLICK_AGAIN,
@@ -92,7 +92,7 @@ def contents_html(overview: Overview) -> str:
 
 def questions_html(questions: Sequence[str], document_id: str = "") -> str:
     """Return the questions to begin with of a document, nothing where there are none."""
-    return render("overview_questions", questions=questions, document_id=document_id) if questions else ""
+    return render("overview_questions", document_id=document_id, **chips(questions)) if questions else ""
 
 
 def summary_html(document: Document, summary: Summary | None, error: str = "") -> str:

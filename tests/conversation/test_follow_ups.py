@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pdfqa_core.conversation.follow_ups import Heading, Section, follow_ups, related_parts, topic
+from pdfqa_core.conversation.follow_ups import ASKED_IN, Heading, Section, asked_about, follow_ups, related_parts, topic
 from pdfqa_core.types import Span
 
 
@@ -89,6 +89,14 @@ def test_the_document_is_named_where_there_are_several():
     ]
     for title in ("a_file_name", "A title that is much too long to be read within one suggested question"):
         assert questions("Coinsurance", title=title) == ["What is said about “Coinsurance”?"]
+
+
+def test_a_question_of_a_heading_tells_its_heading():
+    for language in ASKED_IN:
+        for title, words in (("", "Coinsurance"), ("The Plan", "Coinsurance · The Plan")):
+            (made,) = follow_ups([Section("Coinsurance", "d", 1, title, language)], [])
+            assert asked_about(made.question) == words
+    assert asked_about("What is covered abroad?") == ""
 
 
 def test_a_heading_that_says_the_title_once_more_is_none_to_ask_about():

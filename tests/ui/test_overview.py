@@ -18,6 +18,7 @@ from pdfqa_core.chunking.sections import ContentsEntry
 from pdfqa_core.services import LOCAL_OWNER, Services, Summary
 from pdfqa_core.services.overview import Overview
 from pdfqa_core.types import Answer, CheckedSentence, Citation, Document, Hit, Passage, Span, Support
+from pdfqa_core.ui.chat_view import offered
 from pdfqa_core.ui.overview import (
     Handlers,
     about_html,
@@ -228,6 +229,19 @@ def test_a_summary_that_is_begun_while_the_overview_is_drawn_stays(services: Ser
         patched.setattr(services.answers.suggestions, "known", clicked_meanwhile)
         assert handlers.draw(session, document.id, page)[1] == gr.skip()
     assert "summarise again" in handlers.draw(session, document.id, page)[1]
+
+
+def test_headings_to_ask_about_stand_under_one_lead_and_ask_the_whole_question():
+    about = "What is said about “{}”?"
+    for shown in (offered, questions_html):
+        html = shown((about.format("Repairs"), "Who pays?", about.format("Deposit")))
+        assert re.findall(r'data-question="([^"]*)"[^>]*>([^<]*)<', html) == [
+            ("Who pays?", "Who pays?"),
+            (about.format("Repairs"), "Repairs"),
+            (about.format("Deposit"), "Deposit"),
+        ]
+        assert html.count("Ask about") == 1
+        assert "Ask about" not in shown(("Who pays?",))
 
 
 def test_nothing_is_looked_up_for_a_file_that_was_just_read_while_others_are():

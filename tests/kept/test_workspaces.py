@@ -122,7 +122,8 @@ def test_conversations_with_their_citations(pdfqa, kept):
     assert has(lines(pdfqa("export", "conversations", "--output", "-")), kept.lines("conversations.jsonl"))
     markdown = pdfqa("export", "conversations", "--format", "markdown", "--output", "-")
     then = (kept.expected / "conversations.md").read_bytes()
-    then = then.replace(b"3 sentences: 3 supported; answered", b"Answered")  # quotes have no tick now
+    words_of_today = b"Quoted from the pages, not written by a model"  # and quotes have no tick
+    then = then.replace(b"3 sentences: 3 supported; answered by extractive", words_of_today)
     today, cited = markdown.replace(b" (the passage says this)", b"").split(b"\n## Documents cited\n")
     assert today == then
     assert b"harbour-heat.pdf" in cited

@@ -33,8 +33,8 @@ from pdfqa_core.llm.catalogue import (
 )
 from pdfqa_core.llm.hardware import Offload
 from pdfqa_core.llm.openai import base_url
+from pdfqa_core.models import speed
 from pdfqa_core.models.files import ModelFiles
-from pdfqa_core.models.speed import first_rate
 from pdfqa_core.registry import Registry
 from pdfqa_core.settings import LLMSettings, Settings
 from pdfqa_core.streaming import EitherStop, is_set
@@ -358,9 +358,10 @@ class LanguageModel:
     def _measure(self, after: threading.Thread) -> None:
         """Find out how fast the model writes where that is not known yet, unless somebody needs it meanwhile."""
         after.join()
+        self._closing.wait(speed.QUIET)
         llm = self._llm
         if llm is not None and llm.engine.loaded and self._files.expected_speed(1) is None:
-            self._keep_speed(lambda: first_rate(llm.engine, self._closing))
+            self._keep_speed(lambda: speed.first_rate(llm.engine, self._closing))
 
     def _keep_speed(self, rate: Callable[[], float]) -> None:
         """Keep how many tokens a second the file in use writes; where that fails it is left to the next answer."""
@@ -419,7 +420,7 @@ class LanguageModel:
     def warm_up(self, beside: Callable[[StopSignal], None]) -> None:
         """Load the model, and call `beside` at the same time, in threads; `status` shows the progress.
 
-        After both the speed is measured, where it is not known yet and nobody needs the model.
+        A while after both the speed is measured, where it is not known yet and nobody needs the model.
         """
 
         def work() -> None:

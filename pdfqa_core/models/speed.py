@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 SENTENCE = "The committee met on Tuesday and agreed on the budget of the new library. "
 PROBE = 4  # sentences of the first short prompt
 READING, WRITING = 3.0, 4.0  # seconds that the speed test takes for each
+QUIET = 10.0  # seconds after the start: until then a page opens, and a PDF may be read that is asked about at once
 AT_START = 3.0  # seconds that `first_rate` takes at most
 FEWEST = 8  # tokens whose time tells a rate
 LONGEST = 1500  # tokens of the test's prompt

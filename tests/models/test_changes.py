@@ -293,6 +293,7 @@ def test_a_speed_is_measured_after_the_start_unless_somebody_needs_the_model(
     opened, tmp_path, monkeypatch, waiting, measured
 ):
     monkeypatch.setattr(speed, "AT_START", 60.0)
+    monkeypatch.setattr(speed, "QUIET", 0.0)
     monkeypatch.setattr(Counting, "waiting", waiting)
     services = opened(Settings().changed("llm", model=str(write(tmp_path / "mine.gguf"))))
     services.models.warm_up()

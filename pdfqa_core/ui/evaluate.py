@@ -106,7 +106,7 @@ class Tab:
         request: gr.Request,
     ) -> Iterator[tuple[Any, ...]]:
         """Measure the systems, with progress; Stop keeps nothing of an unfinished evaluation."""
-        still = [gr.skip()] * 8
+        still = [gr.skip()] * 7
         message = ""
         yield work_html(Progress("reading the questions")), gr.Button(visible=False), gr.Button(visible=True), *still
         try:
@@ -311,13 +311,13 @@ def _wire_choices(setup: Setup, source: gr.Radio, chosen: Sequence[Any], made: l
     """Have choices remembered, and the systems shown that they make; `chosen` as the handlers of `Setup` take them."""
     chunkers, retrievers, match, sources, baseline, _ = chosen
     last: dict[str, Any] = {"trigger_mode": "always_last"}
-    for by_hand in (source.input, chunkers.input, retrievers.input, match.input, baseline.input):
+    for by_hand in (source.input, match.input, baseline.input):
         by_hand(setup.remember, [source, *chosen], None, **last, **AT_ONCE)
-    for field in (chunkers, retrievers):
-        field.input(setup.systems, chosen, made, **last, **QUIET)
     taken = sources.input(setup.of_profile, sources, [chunkers, match], **last, **AT_ONCE)
-    taken.then(setup.remember, [source, *chosen], None, **AT_ONCE)
-    taken.then(setup.systems, chosen, made, **QUIET)
+    for changed in (partial(chunkers.input, **last), partial(retrievers.input, **last), taken.then):
+        listed = changed(setup.systems, chosen, made, **QUIET)
+        # Only then: until the page has the new systems, Gradio refuses the one that it compares with.
+        listed.then(setup.remember, [source, *chosen], None, **AT_ONCE)
 
 
 def _wire_files(

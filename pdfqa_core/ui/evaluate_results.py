@@ -255,7 +255,7 @@ class Results:
         """Delete the evaluation, which the page has asked about."""
         data = clicked(event)
         if data.get("action") != "delete":
-            return (gr.skip(),) * 8
+            return (gr.skip(),) * 7
         self.services.evaluation.kept.remove(session.owner, data.get("evaluation", ""))
         return self.results(replace(state, evaluation="", item="", place=""), session)
 

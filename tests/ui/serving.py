@@ -232,10 +232,11 @@ PROFILES = Profiles()
 
 
 @contextmanager
-def open_page(browser: Browser, url: str, *, left: bool = False, **options: Any) -> Iterator[Page]:
+def open_page(browser: Browser, url: str, *, left: bool = False, before: str = "", **options: Any) -> Iterator[Page]:
     """Open the app in an empty browser profile; questions are confirmed; nothing may have gone wrong at the end.
 
-    `left`: the page is left while the server answers, which Gradio's script says in the console.
+    `left`: the page is left while the server answers, which Gradio's script says in the console. `before`: a script
+    that runs before those of the page.
     """
     record = Record()
     options = {"viewport": {"width": 1440, "height": 900}, "accept_downloads": True, **options}
@@ -246,6 +247,8 @@ def open_page(browser: Browser, url: str, *, left: bool = False, **options: Any)
         if SLOWED > 1:
             context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": SLOWED})
         page.on("dialog", lambda dialog: dialog.accept())
+        if before:
+            page.add_init_script(before)
         page.goto(url)
         expect(page.locator("#documents-table")).to_contain_text(re.compile("No documents yet|Document"))
         yield page

@@ -144,8 +144,8 @@ def sample(folder: Path) -> DataSet:
     file = ROOT / "data" / "sample" / "harbour-heat.pdf"
     items = tuple(
         Item(
-            row["id"], row["question"], row["answer"], frozenset((file.name, page) for page in row["pages"]),
-            row["answerable"], row.get("follow_up_of", ""),
+            row["id"], row["question"], row["answer"] if isinstance(row["answer"], str) else row["answer"][0],
+            frozenset((file.name, page) for page in row["pages"]), row["answerable"], row.get("follow_up_of", ""),
         )
         for row in rows
     )  # fmt: skip

@@ -297,13 +297,13 @@ def run_compare(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(asdict(found), ensure_ascii=False))
         return 0
-    print(f"{'model':<24} {'F1':>18}  sure  cautioned  nothing  failed  seconds  first word  tokens/s  memory")
+    print(f"{'model':<24}    right {'F1':>18}  sure  cautioned  nothing  failed  seconds  first word  tokens/s  memory")
     for row in found.rows:
         f1 = "" if row.f1 is None else f"{row.f1:.2f} [{row.low or 0:.2f}, {row.high or 0:.2f}]"
         seconds, first, rate = (f"{value:.1f}" if value else "" for value in (row.seconds, row.first_word, row.rate))
         print(
-            f"{row.model[-24:]:<24} {f1:>18}  {row.sure:>4}  {row.cautioned:>9}  {row.nothing:>7}  {row.failed:>6}  "
-            f"{seconds:>7}  {first:>10}  {rate:>8}  {row.memory / 1e9:.1f} GB"
+            f"{row.model[-24:]:<24} {f'{row.right} of {row.n}':>8} {f1:>18}  {row.sure:>4}  {row.cautioned:>9}  "
+            f"{row.nothing:>7}  {row.failed:>6}  {seconds:>7}  {first:>10}  {rate:>8}  {row.memory / 1e9:.1f} GB"
         )
     print(found.advice)
     return 0

@@ -62,7 +62,7 @@ class TransformerModel:
             import transformers
             from transformers.utils.logging import disable_progress_bar
 
-            disable_progress_bar()  # type: ignore[no-untyped-call]
+            disable_progress_bar()
             tokenizer = transformers.AutoTokenizer.from_pretrained(self._folder, local_files_only=True, use_fast=True)
             model = getattr(transformers, self.head.loader).from_pretrained(
                 self._folder, local_files_only=True, use_safetensors=True, trust_remote_code=False
@@ -203,7 +203,7 @@ class NliCrossEncoder:
             from sentence_transformers import CrossEncoder
             from transformers.utils.logging import disable_progress_bar
 
-            disable_progress_bar()  # type: ignore[no-untyped-call]
+            disable_progress_bar()
             return CrossEncoder(
                 str(self._folder),
                 local_files_only=True,
@@ -374,7 +374,7 @@ class TransformerTokens:
             from transformers import AutoModel
             from transformers.utils.logging import disable_progress_bar
 
-            disable_progress_bar()  # type: ignore[no-untyped-call]
+            disable_progress_bar()
             options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
             return AutoModel.from_pretrained(str(self._folder), **options).eval()
         except LOADING_FAILS as error:

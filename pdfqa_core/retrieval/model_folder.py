@@ -102,7 +102,7 @@ class ModelFolder:
             from transformers.utils.logging import disable_progress_bar
         except ImportError as error:
             raise ModelError("The sentence-transformers library is not installed.", INSTALL) from error
-        disable_progress_bar()  # type: ignore[no-untyped-call]  # loading weights would write to standard error
+        disable_progress_bar()  # loading weights would write to standard error
         try:
             yield folder
         except LOADING_FAILS as error:

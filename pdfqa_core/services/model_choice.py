@@ -11,7 +11,9 @@ from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import Evaluation, Prediction
 from pdfqa_core.llm.catalogue import entry, is_path, title_of
 from pdfqa_core.metrics.comparison import compare
+from pdfqa_core.metrics.short_answers import token_recall
 from pdfqa_core.protocols import run_protocols
+from pdfqa_core.protocols.base import Case
 from pdfqa_core.services.documents import SAMPLE, DocumentService, sample_pdf
 from pdfqa_core.services.evaluation import EvaluationService, RunRequest
 from pdfqa_core.services.systems import run_grid
@@ -26,14 +28,17 @@ MOST = 4  # models side by side
 class ModelRow:
     """What one model made of `n` questions.
 
-    `f1` is the mean token F1 of its answers with the gold ones, with its 95 % interval; `sure`, `cautioned`, `nothing`
-    count outcomes, `failed` those of which nothing came. `seconds` and `first_word` are medians from the question on,
-    `rate` the median of tokens a second; None where all replies were remembered. `memory` is in bytes, 0: not known.
+    `right` counts answers with all words of a gold answer (strict recall: Adlakha et al. 2024), sure or not, and
+    unanswerable questions for which nothing was found. `f1` is the mean token F1 of its answers with the gold ones,
+    with its 95 % interval; `sure`, `cautioned`, `nothing` count outcomes, `failed` those of which nothing came.
+    `seconds` and `first_word` are medians from the question on, `rate` the median of tokens a second; None where all
+    replies were remembered. `memory` is in bytes, 0: not known.
     """
 
     model: str
     title: str
     n: int
+    right: int
     f1: float | None
     low: float | None
     high: float | None
@@ -79,15 +84,15 @@ def compare_models(
         yield from (event for event in documents.add_sample(owner) if isinstance(event, Progress))
         data, scope = SAMPLE / "questions.jsonl", documents.document_ids(owner, [sample_pdf().name])
     systems = run_grid(settings, {"models": list(dict.fromkeys(models))})
-    kinds = {case.answerable for case in run_protocols.get("answers").read(data).cases}
-    protocol = "refusal" if len(kinds) > 1 else "answers"
+    cases = {case.id: case for case in run_protocols.get("answers").read(data).cases}
+    protocol = "refusal" if len({case.answerable for case in cases.values()}) > 1 else "answers"
     request = RunRequest(protocol, data, systems, options={"bertscore": "no"}, document_ids=scope)
     run = evaluation.begin(owner, request)
     begun(run.id)
     for event in evaluation.go(owner, run.id):
         if isinstance(event, Evaluation):
             predictions = evaluation.runs.predictions(owner, run.id)
-            yield compared(event, predictions, {name: one.llm.model for name, one in systems.items()}, settings)
+            yield compared(event, predictions, cases, {name: one.llm.model for name, one in systems.items()}, settings)
         else:
             yield event
 
@@ -95,10 +100,11 @@ def compare_models(
 def compared(
     evaluation: Evaluation,
     predictions: Mapping[tuple[str, str], Prediction],
+    cases: Mapping[str, Case],
     models: Mapping[str, str],
     settings: Settings,
 ) -> ModelComparison:
-    """Return the table of a finished run; `models` are the models by the names of their systems."""
+    """Return the table of a finished run; `cases` are by their ids, `models` by the names of their systems."""
     cells = compare(evaluation, measures=(MEASURE,)).cells
     rows = []
     for system in evaluation.systems:
@@ -112,6 +118,7 @@ def compared(
                 model,
                 title_of(model),
                 len(made),
+                sum(_right(one, cases[one.item_id]) for one in made),
                 found.mean,
                 found.low,
                 found.high,
@@ -126,6 +133,12 @@ def compared(
             )
         )
     return ModelComparison(evaluation.dataset, tuple(rows), _advice(evaluation, rows))
+
+
+def _right(made: Prediction, case: Case) -> bool:
+    if made.failed or not case.answerable or made.refused:
+        return made.refused and not case.answerable
+    return token_recall(made.answer, case.references) == 1.0
 
 
 def _advice(evaluation: Evaluation, rows: Sequence[ModelRow]) -> str:

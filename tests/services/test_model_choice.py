@@ -8,6 +8,7 @@ import pytest
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import Evaluation, Prediction, ScoredItem, ScoredSystem
+from pdfqa_core.protocols.base import Case
 from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.services.model_choice import compare_models, compared
 from pdfqa_core.settings import Settings
@@ -22,7 +23,9 @@ def made(scores, seconds):
         items = tuple(ScoredItem(str(n), {"answer_f1": value}) for n, value in enumerate(values))
         systems.append(ScoredSystem(name, items))
         for n in range(len(values)):
-            one = Prediction(str(n), "…", seconds=seconds[name], first_word=1.0, rate=10.0, perhaps=n == 1)
+            one = Prediction(
+                str(n), "It has 84 flats.", seconds=seconds[name], first_word=1.0, rate=10.0, perhaps=n == 1
+            )
             predictions[name, str(n)] = replace(one, refused=True, perhaps=False) if n == 0 else one
     return Evaluation("answers", "mine.jsonl", ("answer_f1",), tuple(systems)), predictions
 
@@ -38,9 +41,12 @@ def made(scores, seconds):
 )
 def test_the_quickest_of_those_that_are_not_clearly_worse_is_advised(small, large, advice):
     evaluation, predictions = made({"a": small, "b": large}, {"a": 2.0, "b": 8.0})
-    found = compared(evaluation, predictions, {"a": SMALL, "b": LARGE}, Settings())
+    gold = {0: Case("0", "?", answerable=False), 2: Case("2", "?", ("74 flats", "there are 80"))}  # 0 is refused
+    cases = {str(n): gold.get(n, Case(str(n), "?", ("A block of 84", "84 flats"))) for n in range(len(small))}
+    found = compared(evaluation, predictions, cases, {"a": SMALL, "b": LARGE}, Settings())
     assert advice in found.advice
     first, second = found.rows
+    assert (first.right, first.n) == (len(small) - 1, len(small))
     assert (first.model, first.nothing, first.cautioned, first.sure) == (SMALL, 1, 1, len(small) - 2)
     assert (first.seconds, second.seconds, first.first_word, first.rate) == (2.0, 8.0, 1.0, 10.0)
     assert 0 < first.memory < second.memory

@@ -18,8 +18,7 @@ from common import json_lines, options, row, workspace
 
 from pdfqa_core.interfaces import Message
 from pdfqa_core.llm import LlamaCpp
-from pdfqa_core.llm.base import profile
-from pdfqa_core.llm.catalogue import DEFAULT, resolve
+from pdfqa_core.llm.catalogue import DEFAULT, profile, resolve
 from pdfqa_core.reading import GenerativeReader
 from pdfqa_core.reading.prompts import FORMS
 from pdfqa_core.services import LOCAL_OWNER, SAMPLE

@@ -32,8 +32,7 @@ from refusal_data import DATASETS, Item, present
 
 from pdfqa_core.json_codec import decode, encode
 from pdfqa_core.llm import LlamaCpp
-from pdfqa_core.llm.base import profile
-from pdfqa_core.llm.catalogue import DEFAULT, resolve
+from pdfqa_core.llm.catalogue import DEFAULT, profile, resolve
 from pdfqa_core.llm.hardware import physical_cores
 from pdfqa_core.models import graphs_path
 from pdfqa_core.reading import GenerativeReader, Meaning, answerability

@@ -10,14 +10,21 @@ from pdfqa_core.retrieval import (  # noqa: F401, I001 - the page's order
     late_interaction,
 )
 from pdfqa_core.retrieval.analysis import AUTO as AUTO_LANGUAGE
-from pdfqa_core.retrieval.base import IndexRetriever, PageRange, Searcher, page_range, retrievers
+from pdfqa_core.retrieval.base import (
+    IndexRetriever,
+    IndexStats,
+    PageRange,
+    Searcher,
+    SearchIndex,
+    page_range,
+    retrievers,
+)
 from pdfqa_core.retrieval.build import adds_words, make_retriever, needs_embeddings, prepared
 from pdfqa_core.retrieval.confidence import confidence
 from pdfqa_core.retrieval.embedding_cache import Embedding, EmbeddingCache, file_stem, text_key
 from pdfqa_core.retrieval.encoder import AUTO, Encoder, TextEncoder
 from pdfqa_core.retrieval.postprocessing import Postprocessed
 from pdfqa_core.retrieval.index import Index, fingerprint, index_text
-from pdfqa_core.retrieval.interface import IndexStats, SearchIndex
 from pdfqa_core.retrieval.late_interaction import LateInteraction
 from pdfqa_core.retrieval.model_folder import bundled_model_path
 from pdfqa_core.retrieval.build import forget, forget_stems, stems

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.retrieval.base import IndexRetriever, Searcher, retrievers
+from pdfqa_core.retrieval.base import IndexRetriever, Searcher, SearchIndex, retrievers
 from pdfqa_core.retrieval.embedding_cache import PREFIX, file_stem, forget_embeddings
 from pdfqa_core.retrieval.graph import forget_graph
-from pdfqa_core.retrieval.interface import SearchIndex
 from pdfqa_core.retrieval.late_interaction import TokenEncoder, forget_tokens
 from pdfqa_core.retrieval.postprocessing import Postprocessed
 from pdfqa_core.retrieval.rerank import PairScorer, Reranked

@@ -22,9 +22,9 @@ import numpy as np
 from pdfqa_core.errors import StoppedError, UsageError
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.retrieval.analysis import Analysis
+from pdfqa_core.retrieval.base import IndexStats, Shared, WordRules
 from pdfqa_core.retrieval.embedding_cache import Embedding, EmbeddingCache, Once, text_key
 from pdfqa_core.retrieval.encoder import OnProgress, TextEncoder, Vectors
-from pdfqa_core.retrieval.interface import IndexStats, Shared, WordRules
 from pdfqa_core.retrieval.postings import Floats, Ints, Mask, Postings, TermCounts, Weighted, top
 from pdfqa_core.retrieval.store import IndexFolder, IndexSegment, Manifest
 from pdfqa_core.retrieval.strategies import RECALL, Semantic

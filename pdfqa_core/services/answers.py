@@ -18,8 +18,7 @@ from pdfqa_core.conversation import rewriters
 from pdfqa_core.errors import LockedError, ModelError, PdfQAError, StoppedError, UsageError
 from pdfqa_core.interfaces import LLM, History, Reader, Rewriter, Sampling, StopSignal
 from pdfqa_core.languages import ENGLISH, rules_of
-from pdfqa_core.llm.base import profile
-from pdfqa_core.llm.catalogue import OWN_WORDS, entry, is_path
+from pdfqa_core.llm.catalogue import OWN_WORDS, entry, is_path, profile
 from pdfqa_core.llm.hardware import physical_cores
 from pdfqa_core.models import LanguageModel
 from pdfqa_core.pipeline import ask

@@ -9,8 +9,7 @@ import pytest
 from pdfqa_core.errors import ModelError
 from pdfqa_core.interfaces import Message
 from pdfqa_core.llm import LlamaCpp
-from pdfqa_core.llm.base import profile
-from pdfqa_core.llm.catalogue import DEFAULT, entry, packaged_file
+from pdfqa_core.llm.catalogue import DEFAULT, entry, packaged_file, profile
 from pdfqa_core.llm.hardware import AS_MANY, Dimensions, Gpu, gpu_of, layers_that_fit, with_layers
 
 GB = 10**9

@@ -58,11 +58,13 @@ def test_an_answer_leads_to_its_page_and_is_copied_and_saved_with_its_sources(br
         page.locator("#chat-transcript").get_by_role("button", name=FLATS).click()
         turn = page.locator("#chat-transcript .turn")
         expect(turn).to_have_count(1)
+        chosen_rank = page.locator("#chat-evidence .passage.chosen .rank")
+        page.locator("#chat-evidence .passage").nth(2).click()
+        expect(chosen_rank).to_have_text("3")
         turn.locator(".cite").first.click()
+        expect(chosen_rank).to_have_text("1")
         expect(page.locator("#chat-page i.quote").first).to_be_in_viewport()
 
-        page.locator("#chat-evidence .passage").nth(2).click()
-        expect(page.locator("#chat-evidence .passage.chosen .rank")).to_have_text("3")
         selected = turn.locator(".answer > span").first.evaluate(SELECT)
         expect(page.locator("#chat-evidence .passage.chosen .quoted").first).to_be_in_viewport()
         assert page.evaluate("getSelection().toString()") == selected  # it is still selected

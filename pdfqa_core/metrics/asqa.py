@@ -8,7 +8,7 @@ from math import sqrt
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.base import Group, measure
-from pdfqa_core.metrics.short_answers import harmonic, normalise_answer, token_f1
+from pdfqa_core.metrics.short_answers import normalise_answer, overlap, token_f1
 from pdfqa_core.metrics.statistics import mean_of_scored
 
 # ----------------------------------------------------------------------------------------------------
@@ -97,8 +97,7 @@ def _counted(entities: Iterable[str]) -> Counter[str]:
 def _f1(ours: Counter[str], theirs: Counter[str]) -> float:
     if not ours or not theirs:
         return float(ours == theirs)
-    shared = (ours & theirs).total()
-    return harmonic(shared / ours.total(), shared / theirs.total())
+    return overlap((ours & theirs).total(), ours.total(), theirs.total()).f1
 
 
 # ----------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 
 from pdfqa_core.metrics.base import Group, measure
-from pdfqa_core.metrics.short_answers import Overlap, harmonic, normalise_answer
+from pdfqa_core.metrics.short_answers import Overlap, harmonic, normalise_answer, overlap
 from pdfqa_core.types import Outcome
 
 # ----------------------------------------------------------------------------------------------------
@@ -18,9 +18,7 @@ def citation_overlap(predicted: Iterable[Hashable], gold: Iterable[Hashable]) ->
     if not ours or not theirs:
         same = float(ours == theirs)
         return Overlap(same, same, same)
-    hits = len(ours & theirs)
-    precision, recall = hits / len(ours), hits / len(theirs)
-    return Overlap(precision, recall, harmonic(precision, recall))
+    return overlap(len(ours & theirs), len(ours), len(theirs))
 
 
 _SOURCE = "multi-hop question answering with cited passages"

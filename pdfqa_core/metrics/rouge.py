@@ -14,7 +14,7 @@ from typing import Any
 from rapidfuzz.distance import LCSseq
 
 from pdfqa_core.metrics.base import measure
-from pdfqa_core.metrics.short_answers import Overlap
+from pdfqa_core.metrics.short_answers import Overlap, overlap
 from pdfqa_core.terms import composed, runs_of_letters
 from pdfqa_core.text import sentences
 
@@ -95,7 +95,7 @@ def bleu_1(prediction: str, references: Sequence[str], *, brevity_penalty: bool 
 def rouge_l_overlap(prediction: str, reference: str, *, beta: float = 1.0, stemming: bool = False) -> Overlap:
     """Return precision, recall and F_β of the longest common subsequence; all 0 where a side has no words."""
     ours, theirs = rouge_tokens(prediction, stemming=stemming), rouge_tokens(reference, stemming=stemming)
-    return _overlap(LCSseq.similarity(ours, theirs), len(ours), len(theirs), beta)
+    return overlap(LCSseq.similarity(ours, theirs), len(ours), len(theirs), beta)
 
 
 @measure(
@@ -130,13 +130,6 @@ def rouge_l_of_lines(
     return max((_lsum(prediction, one, beta, stemming).f1 for one in references), default=None)
 
 
-def _overlap(common: int, ours: int, theirs: int, beta: float) -> Overlap:
-    precision = common / ours if ours else 0.0
-    recall = common / theirs if theirs else 0.0
-    bottom = recall + beta**2 * precision
-    return Overlap(precision, recall, (1 + beta**2) * recall * precision / bottom if bottom else 0.0)
-
-
 def _sentences(text: str, stemming: bool) -> list[list[str]]:
     return [rouge_tokens(line, stemming=stemming) for line in text.split("\n") if line.strip()]
 
@@ -159,7 +152,7 @@ def _lsum(prediction: str, reference: str, beta: float, stemming: bool) -> Overl
                 hits += 1
                 left_ours[word] -= 1
                 left_theirs[word] -= 1
-    return _overlap(hits, total_ours, total_theirs, beta)
+    return overlap(hits, total_ours, total_theirs, beta)
 
 
 def _lcs_places(reference: Sequence[str], candidate: Sequence[str]) -> list[int]:

@@ -52,6 +52,14 @@ def harmonic(precision: float, recall: float) -> float:
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
+def overlap(shared: int, ours: int, theirs: int, beta: float = 1.0) -> Overlap:
+    """Return precision, recall and F_β of what two sides of these sizes share; 0 where a side is empty."""
+    precision = shared / ours if ours else 0.0
+    recall = shared / theirs if theirs else 0.0
+    bottom = recall + beta**2 * precision
+    return Overlap(precision, recall, (1 + beta**2) * recall * precision / bottom if bottom else 0.0)
+
+
 def shared_count(words: Sequence[str], available: Counter[str]) -> int:
     """Return how many of the words are available, each as often as it is; `available` is used up."""
     shared = 0
@@ -68,9 +76,7 @@ def token_overlap(prediction: str, reference: str) -> Overlap:
     if not ours or not theirs:
         same = float(ours == theirs)
         return Overlap(same, same, same)
-    shared = shared_count(ours, Counter(theirs))
-    precision, recall = shared / len(ours), shared / len(theirs)
-    return Overlap(precision, recall, harmonic(precision, recall))
+    return overlap(shared_count(ours, Counter(theirs)), len(ours), len(theirs))
 
 
 @measure(
@@ -130,17 +136,13 @@ def answer_scores(prediction: str, gold: str) -> Scores:
     em = exact_match(prediction, [gold]) or 0.0
     if ours != theirs and not _WHOLE.isdisjoint((ours, theirs)):
         return Scores(em, 0.0, 0.0, 0.0)
-    overlap = token_overlap(prediction, gold) if ours and theirs else Overlap(0.0, 0.0, 0.0)
-    return Scores(em, *overlap)
+    return Scores(em, *(token_overlap(prediction, gold) if ours and theirs else Overlap(0.0, 0.0, 0.0)))
 
 
 def supporting_fact_scores(predicted: Iterable[tuple[str, int]], gold: Iterable[tuple[str, int]]) -> Scores:
     """Return the scores of supporting facts, (title, sentence number); both empty: EM 1, the others 0."""
     ours, theirs = set(predicted), set(gold)
-    hits = len(ours & theirs)
-    precision = hits / len(ours) if ours else 0.0
-    recall = hits / len(theirs) if theirs else 0.0
-    return Scores(float(ours == theirs), precision, recall, harmonic(precision, recall))
+    return Scores(float(ours == theirs), *overlap(len(ours & theirs), len(ours), len(theirs)))
 
 
 def joint_scores(answer: Scores, facts: Scores) -> Scores:

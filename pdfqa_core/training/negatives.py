@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from pdfqa_core.interfaces import StopSignal
-from pdfqa_core.metrics.ranking import hit_rate, reciprocal_rank
 from pdfqa_core.metrics.statistics import Summary, paired_difference, summarise
 from pdfqa_core.training.base import Example, Pair
 from pdfqa_core.training.trainee import Trainee
@@ -26,7 +25,6 @@ from pdfqa_core.types import Hit, Passage, Progress
 # At which rank a model finds the passage of each question, HR@k and MRR of that, and the loss behind it.
 
 Scores: TypeAlias = npt.NDArray[np.floating[Any]]
-GOLD = (1.0,)
 
 
 @dataclass(frozen=True)
@@ -129,16 +127,12 @@ class HeldOutScore:
 
 def hits_at(ranks: Sequence[int], k: int) -> list[float]:
     """Return HR@k of each question."""
-    return [hit_rate(_ranking(rank), GOLD, k) or 0.0 for rank in ranks]
+    return [float(0 < rank <= k) for rank in ranks]
 
 
 def reciprocals(ranks: Sequence[int]) -> list[float]:
     """Return the reciprocal rank of each question."""
-    return [reciprocal_rank(_ranking(rank), GOLD) or 0.0 for rank in ranks]
-
-
-def _ranking(rank: int) -> list[float]:
-    return [0.0] * (rank - 1) + [1.0] if rank else []
+    return [1.0 / rank if rank else 0.0 for rank in ranks]
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ from pdfqa_core.protocols.base import (
     scored_system,
     with_hits,
 )
-from pdfqa_core.protocols.json_rows import JsonRow, check_ids, check_same_ids, load_rows
+from pdfqa_core.protocols.json_rows import JsonRow, check_ids, check_same_ids, flag_of, load_rows
 from pdfqa_core.protocols.judging import JUDGED, check_judge, check_labels, judged
 from pdfqa_core.reading.outcomes import declines
 
@@ -55,7 +55,6 @@ from pdfqa_core.reading.outcomes import declines
 
 _ANSWERS = ("answer", "prediction", "answers", "references", "truth")
 _LONGEST_PHRASE = 80  # characters with punctuation and white space around "insufficient context"
-_SAID = {"yes": True, "no": False, "true": True, "false": False, "1": True, "0": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,19 +100,10 @@ def _row(row: JsonRow, several: bool) -> AnswerRow:
         tuple(str(text) for text in texts),
         _citations(row),
         str(value.get("question") or ""),
-        _flag(row, "answerable"),
-        _flag(row, "human"),
+        flag_of(row, "answerable"),
+        flag_of(row, "human"),
         str(value.get("error") or ""),
     )
-
-
-def _flag(row: JsonRow, key: str) -> bool | None:
-    given = row.values.get(key)
-    if given is None or isinstance(given, bool):
-        return given
-    if str(given).strip().lower() not in _SAID:
-        raise UsageError(f"{row.where}: {key} is {given!r}.", "Write true or false.")
-    return _SAID[str(given).strip().lower()]
 
 
 def _citations(row: JsonRow) -> tuple[str, ...] | None:

@@ -13,6 +13,7 @@ from pdfqa_core.extraction.process.outside import read_file
 from pdfqa_core.json_codec import parse_json
 
 _BOM = b"\xef\xbb\xbf"
+_SAID = {"yes": True, "no": False, "true": True, "false": False, "1": True, "0": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,17 @@ def _load(path: Path, within: Sequence[str]) -> Iterable[tuple[int, Any]]:
             raise UsageError(f"{path.name} holds no list.", f"Write one, or an object with {' or '.join(within)}.")
         return enumerate(rows, start=1)
     return _lines(data, path.name)
+
+
+def flag_of(row: JsonRow, key: str) -> bool | None:
+    """Return what a row says under a key, in words or as true or false; None where it says nothing. UsageError."""
+    given = row.values.get(key)
+    if given is None or isinstance(given, bool):
+        return given
+    said = str(given).strip().lower()
+    if said and said not in _SAID:
+        raise UsageError(f"{row.where}: {key} is {given!r}.", "Write true or false.")
+    return _SAID.get(said)
 
 
 def load_object(path: Path) -> dict[str, Any]:

@@ -34,16 +34,8 @@ def corpus_passage(document: str, title: str, text: str) -> Passage:
 _ASKED = ("question", "query", "input", "ambiguous_question", "data", "turn", "text")
 
 
-@dataclass(frozen=True, slots=True)
-class Elsewhere:
-    """What a file holds, and the command that takes it."""
-
-    what: str
-    command: str
-
-
-def elsewhere(path: Path) -> Elsewhere | None:
-    """Return which command takes a file that holds no questions; None where it may hold some."""
+def elsewhere(path: Path) -> tuple[str, str] | None:
+    """Return what a file holds that holds no questions, and the command that takes it; None: it may hold some."""
     if path.suffix.lower() == ".csv":
         return _table(path)
     first = peek(path)
@@ -60,22 +52,20 @@ def elsewhere(path: Path) -> Elsewhere | None:
         (not asked and ("answer" in first or "prediction" in first), "answers", "answers --data {} --gold GOLD.json"),
         (not asked and _all_texts(first), "answers by id", "asqa --data {} --gold ASQA.json"),
     )
-    return next(
-        (Elsewhere(what, f"pdfqa evaluate {call.format(path.name)}") for fits, what, call in told if fits), None
-    )
+    return next(((what, f"pdfqa evaluate {call.format(path.name)}") for fits, what, call in told if fits), None)
 
 
 def _all_texts(first: Mapping[str, object]) -> bool:
     return len(first) > 1 and all(isinstance(value, str) for value in first.values())
 
 
-def _table(path: Path) -> Elsewhere | None:
+def _table(path: Path) -> tuple[str, str] | None:
     try:
         header = {name.strip().lower() for name in read_csv(read_file(path)).header}
     except UsageError:  # told in full by the reader of tables
         return None
     if {"item", "annotator", "criterion", "value"} <= header:
-        return Elsewhere("ratings", f"pdfqa agreement {path.name}")
+        return "ratings", f"pdfqa agreement {path.name}"
     return None
 
 
@@ -181,9 +171,8 @@ place_readers: Registry[PlaceReader] = Registry("way to name a gold place")
 def read_gold(path: Path) -> GoldFile:
     """Return the questions of a file or folder. Raises UsageError that names file and row."""
     if other := elsewhere(path):
-        raise UsageError(
-            f"{path.name}, row 1: there is no question; the file holds {other.what}.", f"It is for: {other.command}"
-        )
+        what, command = other
+        raise UsageError(f"{path.name}, row 1: there is no question; the file holds {what}.", f"It is for: {command}")
     readers = [file_readers.get(name) for name in file_readers.names()]
     reader = next((one for one in readers if one.recognises(path)), None)
     if reader is None:

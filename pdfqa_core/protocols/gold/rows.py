@@ -18,7 +18,7 @@ from pdfqa_core.csv_format import read_csv, write_csv
 from pdfqa_core.errors import UsageError, in_file
 from pdfqa_core.extraction.process.outside import read_file
 from pdfqa_core.protocols.gold.base import GoldFile, GoldQuestion, GoldRow, corpus_passage, file_readers, place_readers
-from pdfqa_core.protocols.json_rows import check_ids, load_rows, peek
+from pdfqa_core.protocols.json_rows import check_ids, flag_of, load_rows, peek
 from pdfqa_core.types import Passage
 
 CITED = re.compile(r"\[([^\[\]#]+\.pdf)#page=(\d+)\]", re.IGNORECASE)
@@ -26,7 +26,6 @@ _GOLD_KEYS = ("references", "answers", "truth", "ground_truth", "gold_answer", "
 _RECORDED_KEYS = ("answer", "prediction", "response")
 _CONTEXT_KEYS = ("contexts", "context", "passages")
 _KIND_KEYS = ("type", "kind", "question_type", "question type")
-_SAID = {"yes": True, "no": False, "true": True, "false": False, "1": True, "0": False}
 
 
 def without_citations(text: str) -> str:
@@ -74,7 +73,7 @@ def _question(row: GoldRow) -> GoldQuestion:
         contexts=_contexts(row, own_id),
         kind=str(next((values[key] for key in _KIND_KEYS if values.get(key)), "")),
         recorded=None if recorded is None else without_citations(recorded),
-        human=_human(row),
+        human=flag_of(row, "human"),
         generated=bool(values.get("made_by")),
     )
 
@@ -87,15 +86,6 @@ def _contexts(row: GoldRow, own_id: str) -> tuple[Passage, ...]:
     if not all(isinstance(text, str) for text in found):
         raise UsageError(f"{row.where}: the contexts are no texts.", "Give a text or a list of them.")
     return tuple(corpus_passage(f"{own_id}.{n}", "", str(text)) for n, text in enumerate(found, start=1) if text)
-
-
-def _human(row: GoldRow) -> bool | None:
-    given = row.values.get("human")
-    if given is None or given == "" or isinstance(given, bool):
-        return given if isinstance(given, bool) else None
-    if str(given).strip().lower() not in _SAID:
-        raise UsageError(f"{row.where}: human is {given!r}.", "Write true or false.")
-    return _SAID[str(given).strip().lower()]
 
 
 def texts(row: GoldRow, key: str) -> tuple[str, ...]:
@@ -120,12 +110,7 @@ def page_number(value: Any, row: GoldRow, least: int = 1) -> int:
 
 def _truth(row: GoldRow) -> bool:
     value = row.values.get("answerable", True)
-    if not isinstance(value, str):
-        return bool(value)
-    said = value.strip().lower()
-    if said and said not in _SAID:
-        raise UsageError(f"{row.where}: answerable is {value!r}.", "Write yes or no.")
-    return _SAID.get(said, False)
+    return bool(flag_of(row, "answerable")) if isinstance(value, str) else bool(value)
 
 
 # ----------------------------------------------------------------------------------------------------

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import shutil
 import threading
 import uuid
@@ -17,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pdfqa_core.errors import ConflictError, StorageError, UsageError
+from pdfqa_core.errors import StorageError, UsageError
 from pdfqa_core.ingest import Source, short_name
 from pdfqa_core.services.tasks import Job, Tasks
 from pdfqa_core.settings import ExtractionSettings
@@ -28,7 +27,6 @@ from pdfqa_core.whole_files import DAMAGE, cannot_write, keeping, unfinished
 if TYPE_CHECKING:
     from pdfqa_core.services.documents import DocumentService
 
-NOTE = ".json"  # of files in which earlier versions noted what is to be read
 KIND = "reading"
 KEPT = "Documents that were there before are kept."
 _log = logging.getLogger(__name__)
@@ -240,16 +238,6 @@ class ReadingJobs:
 
     def resume(self) -> None:
         """Begin with what a program that ended left to be read; what cannot be read is left out with a warning."""
-        for note in sorted(self._folder.glob(f"*{NOTE}"), key=os.path.getmtime):
-            try:
-                batch = self._from(note.stem, json.loads(note.read_bytes()))
-                self._workers.begin(Piece(batch.subject, KIND, batch.owner, _noted(batch, batch.sources)))
-                self._start(batch)
-            except ConflictError:  # another program took it up
-                continue
-            except DAMAGE as error:
-                _log.warning("%s cannot be taken up again: %s", note, error)
-            note.unlink(missing_ok=True)
         self._workers.take_up()
 
     def _take(self, piece: Piece) -> None:

@@ -85,7 +85,7 @@ from pdfqa_core.settings import ExtractionSettings, LLMSettings, Settings, load,
 from pdfqa_core.storage.document_copies import NOWHERE, CopiedDocuments
 from pdfqa_core.storage.runs import StoredReplies
 from pdfqa_core.types import Answer, Citation, Done, Hit, Passage, Progress, Query, Rewritten
-from pdfqa_core.whole_files import cannot_write, unfinished, write_atomically
+from pdfqa_core.whole_files import cannot_write, unfinished
 
 # ----------------------------------------------------------------------------------------------------
 # The language model of systems of a run: the one in use where it is theirs, else one that only the run talks to.
@@ -165,15 +165,7 @@ class RunFiles:
         if not path.is_file():
             raise UsageError(f"{path} is not there.", "Name a file of questions.")
         digest = _hashed_file(path, path.stat().st_mtime_ns, path.stat().st_size)
-        target = self._folder / f"{digest[:16]}{path.suffix.lower()}"
-        if not target.is_file():
-            try:
-                self._folder.mkdir(parents=True, exist_ok=True)
-                with unfinished(target) as draft:
-                    shutil.copyfile(path, draft)
-            except OSError as error:
-                raise cannot_write(f"the copy of {path.name} for the run", error, "Nothing was begun.") from error
-        return target, digest, path.name
+        return self._put(path.name, digest, lambda draft: shutil.copyfile(path, draft)), digest, path.name
 
     def remove(self, paths: Iterable[str]) -> None:
         """Remove files that no run needs any more."""
@@ -183,11 +175,15 @@ class RunFiles:
 
     def put(self, name: str, data: bytes) -> Path:
         """Keep the bytes of a file that came with a run, and return where; `name` is what it was kept as."""
-        target = self._folder / f"{hashlib.sha256(data).hexdigest()[:16]}{Path(name).suffix.lower()}"
+        return self._put(name, hashlib.sha256(data).hexdigest(), lambda draft: draft.write_bytes(data))
+
+    def _put(self, name: str, digest: str, write: Callable[[Path], object]) -> Path:
+        target = self._folder / f"{digest[:16]}{Path(name).suffix.lower()}"
         if not target.is_file():
             try:
                 self._folder.mkdir(parents=True, exist_ok=True)
-                write_atomically(target, data)
+                with unfinished(target) as draft:
+                    write(draft)
             except OSError as error:
                 raise cannot_write(f"the copy of {name} for the run", error, "Nothing was begun.") from error
         return target

@@ -13,18 +13,28 @@ import logging
 import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from enum import StrEnum
 
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.services import secret_words
 from pdfqa_core.services.indexes import LOCAL_OWNER
 from pdfqa_core.services.secret_words import Tries
 from pdfqa_core.storage import Store
-from pdfqa_core.storage.accounts import Accounts, StoredAccount, StoredInvitation, Tokens
+from pdfqa_core.storage.accounts import Accounts, Tokens
 from pdfqa_core.storage.invitations import Invitations
-from pdfqa_core.storage.records import LINK_USED, SEAT, ApiToken, Invitation, Seat
+from pdfqa_core.storage.records import (
+    LINK_USED,
+    SEAT,
+    Account,
+    AccountInvitation,
+    AccountRole,
+    ApiToken,
+    Invitation,
+    Seat,
+)
 from pdfqa_core.storage.studies import ONLY_OWNER, OVER, Studies
 from pdfqa_core.study_types import Role
+
+__all__ = ["Account", "AccountInvitation", "AccountRole"]  # with all that is defined here
 
 # ----------------------------------------------------------------------------------------------------
 # Tokens by which programs use the server: made and removed by the owner, kept as hashes only.
@@ -227,32 +237,6 @@ STUDY_OVER = OVER
 WRONG = ("Name and password do not belong together.", "Ask whoever runs this server for a new password.")
 
 
-class AccountRole(StrEnum):
-    """What somebody may do: all; all but the models of the server; rate where they are invited; look on."""
-
-    OWNER = "owner"
-    MEMBER = "member"
-    ANNOTATOR = "annotator"
-    VIEWER = "viewer"
-
-
-@dataclass(frozen=True, slots=True)
-class Account:
-    """Somebody who may sign in."""
-
-    name: str
-    role: AccountRole
-
-
-@dataclass(frozen=True, slots=True)
-class AccountInvitation:
-    """Somebody who may choose the password of an account by a link, until it ends."""
-
-    name: str
-    role: AccountRole
-    ends_at: datetime
-
-
 class AccountService:
     """The accounts of a server. Methods raise StorageError, and UsageError where there is no account of a name."""
 
@@ -261,11 +245,11 @@ class AccountService:
 
     def list(self) -> tuple[Account, ...]:
         """Return the accounts by their names."""
-        return tuple(_account(one) for one in self.kept.list())
+        return self.kept.list()
 
     def add(self, name: str, role: AccountRole, password: str) -> Account:
         """Make an account. Raises UsageError for a name that is taken or a password that is too short."""
-        return Account(self.kept.add(name, role.value, self._hashed(password)), role)
+        return Account(self.kept.add(name, role, self._hashed(password)), role)
 
     def remove(self, name: str) -> None:
         """Remove an account and its invitation; whoever is signed in with it is let in no more."""
@@ -281,7 +265,7 @@ class AccountService:
         """Give an account another role, from the next click on."""
         if role is not AccountRole.OWNER:
             self._check_owner_left(name)
-        self.kept.change(name, role=role.value)
+        self.kept.change(name, role=role)
 
     def _check_owner_left(self, name: str) -> None:
         """Raise UsageError if no owner would be left among several accounts."""
@@ -312,18 +296,17 @@ class AccountService:
                 "Nobody can be invited before there is an owner.", "Make one: pdfqa accounts add NAME --role owner"
             )
         token, ends_at = secrets.token_urlsafe(32), datetime.now(UTC) + INVITED
-        name = self.kept.invite(name, role.value, _hash(token), ends_at)
+        name = self.kept.invite(name, role, _hash(token), ends_at)
         found = next(one for one in self.invitations() if one.name == name)
         return found, f"{JOIN}?token={token}"
 
     def invitations(self) -> builtins.list[AccountInvitation]:
         """Return the invitations that wait, by their names."""
-        return [_invitation(one) for one in self.kept.invitations()]
+        return self.kept.invitations()
 
     def invited(self, token: str) -> AccountInvitation | None:
         """Return whose link this is; None where it was used, has ended, or was taken back."""
-        found = self.kept.invited(_hash(token)) if token else None
-        return None if found is None else _invitation(found)
+        return self.kept.invited(_hash(token)) if token else None
 
     def join(self, token: str, password: str) -> str:
         """Use a link with the password that was chosen; return the token of the browser, which is signed in.
@@ -342,19 +325,19 @@ class AccountService:
 
         Raises UsageError, the same for an unknown name and a wrong password, in about the same time.
         """
-        known = self.kept.named(name[:LONGEST_PASSWORD])
+        known = self.named(name[:LONGEST_PASSWORD])
         if not secret_words.belongs(password, known.password_hash if known else "") or known is None:
             raise UsageError(*WRONG)
         return self._let_in(known.name)
 
     def known(self, name: str, marks: str) -> str:
         """Return which of a browser's marks says that it has signed in as `name` before; empty: none."""
-        account = self.kept.named(name[:LONGEST_PASSWORD])
+        account = self.named(name[:LONGEST_PASSWORD])
         return secret_words.known(marks, account.password_hash) if account else ""
 
     def marked(self, token: str, marks: str) -> str:
         """Return the marks of a browser that is signed in with this token: by the next time it is known."""
-        account = self.kept.signed_in(_hash(token), IDLE)
+        account = self.signed_in(token)
         return secret_words.marked(marks, account.password_hash) if account else marks
 
     def _let_in(self, name: str) -> str:
@@ -364,8 +347,7 @@ class AccountService:
 
     def signed_in(self, token: str) -> Account | None:
         """Return whose browser sends this token; None where its sign-in ended."""
-        found = self.kept.signed_in(_hash(token), IDLE) if token else None
-        return None if found is None else _account(found)
+        return self.kept.signed_in(_hash(token), IDLE) if token else None
 
     def sign_out(self, token: str) -> None:
         """End a sign-in."""
@@ -373,16 +355,7 @@ class AccountService:
 
     def named(self, name: str) -> Account | None:
         """Return the account of this name, None without one."""
-        found = self.kept.named(name)
-        return None if found is None else _account(found)
-
-
-def _invitation(stored: StoredInvitation) -> AccountInvitation:
-    return AccountInvitation(stored.name, AccountRole(stored.role), stored.ends_at)
-
-
-def _account(stored: StoredAccount) -> Account:
-    return Account(stored.name, AccountRole(stored.role))
+        return self.kept.named(name)
 
 
 def _hash(token: str) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import builtins
 import uuid
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Connection, delete, func, insert, select, update
@@ -15,7 +14,7 @@ from sqlalchemy.exc import IntegrityError
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.storage.database import Database, account_invitations, accounts, record, sign_ins, tokens
-from pdfqa_core.storage.records import ApiToken
+from pdfqa_core.storage.records import Account, AccountInvitation, AccountRole, ApiToken
 from pdfqa_core.storage.tables import checked_name, name_key
 
 # ----------------------------------------------------------------------------------------------------
@@ -83,25 +82,6 @@ class Tokens:
 NOTED = timedelta(minutes=5)  # a sign-in is noted as used at most so often
 
 
-@dataclass(frozen=True, slots=True)
-class StoredAccount:
-    """An account as it is kept; `role` is one of `services.accounts.Role`."""
-
-    name: str
-    role: str
-    password_hash: str
-    made_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class StoredInvitation:
-    """Somebody who may choose the password of an account until then, by a link."""
-
-    name: str
-    role: str
-    ends_at: datetime
-
-
 class Accounts:
     """The accounts, by their names however they are spelled, and their sign-ins. All methods raise StorageError.
 
@@ -111,7 +91,7 @@ class Accounts:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def add(self, name: str, role: str, password_hash: str) -> str:
+    def add(self, name: str, role: AccountRole, password_hash: str) -> str:
         """Make an account and return its name. Raises UsageError if the name is taken, empty or too long."""
         name = checked_name(name)
         row = {"name_key": name_key(name), "name": name, "role": role, "password_hash": password_hash}
@@ -121,18 +101,18 @@ class Accounts:
             connection.execute(insert(accounts).values(row | {"made_at": datetime.now(UTC)}))
         return name
 
-    def list(self) -> tuple[StoredAccount, ...]:
+    def list(self) -> tuple[Account, ...]:
         """Return the accounts by their names."""
         with self._database.read() as connection:
             rows = connection.execute(select(accounts).order_by(accounts.c.name_key))
-            return tuple(record(StoredAccount, row) for row in rows)
+            return tuple(record(Account, row) for row in rows)
 
     def any(self) -> bool:
         """Whether there is an account."""
         with self._database.read() as connection:
             return bool(connection.scalar(select(func.count()).select_from(accounts)))
 
-    def named(self, name: str) -> StoredAccount | None:
+    def named(self, name: str) -> Account | None:
         """Return an account, None where nobody has that name."""
         with self._database.read() as connection:
             return _found(connection, name)
@@ -143,9 +123,9 @@ class Accounts:
             _require(connection, name)
             connection.execute(delete(accounts).where(accounts.c.name_key == name_key(name)))
 
-    def change(self, name: str, *, role: str = "", password_hash: str = "") -> None:
+    def change(self, name: str, *, role: AccountRole | None = None, password_hash: str = "") -> None:
         """Give an account another role, or another password, which signs its browsers out."""
-        values = {"role": role} if role else {}
+        values: dict[str, str] = {"role": role} if role else {}
         with self._database.write() as connection:
             _require(connection, name)
             if password_hash:
@@ -156,7 +136,7 @@ class Accounts:
 
     # ------------------------------------------------------------ invitations
 
-    def invite(self, name: str, role: str, token_hash: str, ends_at: datetime) -> str:
+    def invite(self, name: str, role: AccountRole, token_hash: str, ends_at: datetime) -> str:
         """Note that whoever has the token may choose the password of this account; return its name.
 
         An account that exists keeps its name and role. An earlier invitation of the name ends.
@@ -175,19 +155,19 @@ class Accounts:
             connection.execute(insert(account_invitations).values(row | {"ends_at": ends_at}))
         return name
 
-    def invitations(self) -> builtins.list[StoredInvitation]:
+    def invitations(self) -> builtins.list[AccountInvitation]:
         """Return the invitations that can still be used, by their names."""
         query = select(account_invitations).where(account_invitations.c.ends_at >= datetime.now(UTC))
         with self._database.read() as connection:
             rows = connection.execute(query.order_by(account_invitations.c.name_key))
-            return [record(StoredInvitation, row) for row in rows]
+            return [record(AccountInvitation, row) for row in rows]
 
-    def invited(self, token_hash: str) -> StoredInvitation | None:
+    def invited(self, token_hash: str) -> AccountInvitation | None:
         """Return the invitation that belongs to a token, None where it was used, ended, or was never there."""
         with self._database.read() as connection:
             return _invited(connection, token_hash)
 
-    def join(self, token_hash: str, password_hash: str) -> StoredAccount | None:
+    def join(self, token_hash: str, password_hash: str) -> Account | None:
         """Use an invitation: the account has this password now, and is made where it was not there. None as above."""
         with self._database.write() as connection:
             found = _invited(connection, token_hash)
@@ -221,7 +201,7 @@ class Accounts:
             row = {"token_hash": token_hash, "name_key": name_key(name), "used_at": now, "ends_at": ends_at}
             connection.execute(insert(sign_ins).values(row))
 
-    def signed_in(self, token_hash: str, idle: timedelta) -> StoredAccount | None:
+    def signed_in(self, token_hash: str, idle: timedelta) -> Account | None:
         """Return whose browser this is; None where its sign-in ended, or was not used for so long."""
         now = datetime.now(UTC)
         query = select(accounts, sign_ins.c.used_at).join(sign_ins, sign_ins.c.name_key == accounts.c.name_key)
@@ -236,7 +216,7 @@ class Accounts:
             with self._database.write() as connection:
                 noted = update(sign_ins).where(sign_ins.c.token_hash == token_hash).values(used_at=now)
                 connection.execute(noted)
-        return record(StoredAccount, row)
+        return record(Account, row)
 
     def sign_out(self, token_hash: str) -> None:
         """Forget that a browser is signed in."""
@@ -244,17 +224,17 @@ class Accounts:
             connection.execute(delete(sign_ins).where(sign_ins.c.token_hash == token_hash))
 
 
-def _found(connection: Connection, name: str) -> StoredAccount | None:
+def _found(connection: Connection, name: str) -> Account | None:
     row = connection.execute(select(accounts).where(accounts.c.name_key == name_key(name))).one_or_none()
-    return None if row is None else record(StoredAccount, row)
+    return None if row is None else record(Account, row)
 
 
-def _invited(connection: Connection, token_hash: str) -> StoredInvitation | None:
+def _invited(connection: Connection, token_hash: str) -> AccountInvitation | None:
     query = select(account_invitations).where(
         account_invitations.c.token_hash == token_hash, account_invitations.c.ends_at >= datetime.now(UTC)
     )
     row = connection.execute(query).one_or_none()
-    return None if row is None else record(StoredInvitation, row)
+    return None if row is None else record(AccountInvitation, row)
 
 
 def _require(connection: Connection, name: str) -> None:

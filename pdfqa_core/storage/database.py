@@ -56,7 +56,8 @@ from pdfqa_core.storage import (
     tables,  # noqa: F401 - they belong to the metadata
     write_ahead,
 )
-from pdfqa_core.storage.tables import CleanText, UtcDateTime, metadata, text_column
+from pdfqa_core.storage.records import AccountRole
+from pdfqa_core.storage.tables import CleanText, Kinds, UtcDateTime, metadata, text_column
 from pdfqa_core.whole_files import BEFORE, FREE, is_full
 
 # ----------------------------------------------------------------------------------------------------
@@ -91,7 +92,7 @@ accounts = Table(
     metadata,
     text_column("name_key", key=True),
     text_column("name"),
-    text_column("role"),
+    Column("role", Kinds(AccountRole), nullable=False),
     text_column("password_hash"),
     Column("made_at", UtcDateTime, nullable=False),
 )
@@ -101,7 +102,7 @@ account_invitations = Table(
     metadata,
     text_column("name_key", key=True),
     text_column("name"),
-    text_column("role"),
+    Column("role", Kinds(AccountRole), nullable=False),
     Column("token_hash", CleanText, unique=True, nullable=False),
     Column("ends_at", UtcDateTime, nullable=False),
 )

@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Connection, delete, insert, select, update
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.storage.database import Database, record
+from pdfqa_core.storage.database import Database, record, row_of
 from pdfqa_core.storage.records import LINK_USED, Invitation
 from pdfqa_core.storage.studies import add_annotator
 from pdfqa_core.storage.tables import annotators, checked_name, invitations, name_key, ratings
@@ -36,7 +36,7 @@ class Invitations:
         """
         name = checked_name(name)
         invited = Invitation(uuid.uuid4().hex, study_id, name, role, link_hash, "", datetime.now(UTC))
-        row = {column: getattr(invited, column) for column in Invitation.__dataclass_fields__}
+        row = row_of(invitations, invited)
         with self._database.write() as connection:
             if _found(connection, study_id, name) is not None:
                 raise UsageError(f"“{name}” is invited already.", "Renew the link of that invitation.")
@@ -60,7 +60,7 @@ class Invitations:
             .order_by(invitations.c.invited_at, invitations.c.name_key)
         )
         with self._database.read() as connection:
-            return tuple(_invitation(row) for row in connection.execute(query))
+            return tuple(record(Invitation, row) for row in connection.execute(query))
 
     def named(self, study_id: str, name: str) -> Invitation | None:
         """Return the invitation of somebody, None where nobody of that name is invited."""
@@ -117,7 +117,7 @@ class Invitations:
 def _found(connection: Connection, study_id: str, name: str) -> Invitation | None:
     query = select(invitations).where(invitations.c.study_id == study_id, invitations.c.name_key == name_key(name))
     row = connection.execute(query).one_or_none()
-    return None if row is None else _invitation(row)
+    return None if row is None else record(Invitation, row)
 
 
 def _require(connection: Connection, study_id: str, name: str) -> Invitation:
@@ -130,7 +130,3 @@ def _require(connection: Connection, study_id: str, name: str) -> Invitation:
 def _annotator(connection: Connection, study_id: str, name: str) -> str | None:
     where = (annotators.c.study_id == study_id, annotators.c.name_key == name_key(name))
     return connection.scalar(select(annotators.c.name).where(*where))
-
-
-def _invitation(row: Any) -> Invitation:
-    return record(Invitation, row, role=Role(row.role))

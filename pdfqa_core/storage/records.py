@@ -127,6 +127,33 @@ class ApiToken:
     used_at: datetime | None = None
 
 
+class AccountRole(StrEnum):
+    """What somebody may do: all; all but the models of the server; rate where they are invited; look on."""
+
+    OWNER = "owner"
+    MEMBER = "member"
+    ANNOTATOR = "annotator"
+    VIEWER = "viewer"
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Somebody who may sign in."""
+
+    name: str
+    role: AccountRole
+    password_hash: str = field(default="", repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AccountInvitation:
+    """Somebody who may choose the password of an account by a link, until it ends."""
+
+    name: str
+    role: AccountRole
+    ends_at: datetime
+
+
 @dataclass(frozen=True, slots=True)
 class Invitation:
     """Somebody invited to a study. `used_at` is when they came in last, None: not yet.

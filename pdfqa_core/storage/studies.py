@@ -46,7 +46,7 @@ from pdfqa_core.storage.tables import (
     study_turns,
     turns,
 )
-from pdfqa_core.study_types import MISSED, Adjudication, ItemDetails, ItemRole, Rating, Role, Skip, Study
+from pdfqa_core.study_types import MISSED, Adjudication, ItemDetails, ItemRole, Rating, Skip, Study
 from pdfqa_core.types import Thumb, Turn
 
 # ----------------------------------------------------------------------------------------------------
@@ -166,7 +166,7 @@ def find_seat(connection: Connection, owner: str) -> Seat | None:
         .where(invitations.c.session_hash == owner.removeprefix(SEAT))
     )
     row = connection.execute(query).one_or_none()
-    return None if row is None else Seat(row.owner, row.study_id, row.name, Role(row.role))
+    return None if row is None else record(Seat, row)
 
 
 def readable(owner: str) -> ColumnElement[bool]:

@@ -33,7 +33,7 @@ from sqlalchemy.types import TypeDecorator
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.json_codec import encode, restore
-from pdfqa_core.study_types import Criterion, ItemDetails, StudyState
+from pdfqa_core.study_types import Criterion, ItemDetails, Role, StudyState
 from pdfqa_core.text import clean, clean_all
 from pdfqa_core.types import DocumentState, Thumb
 
@@ -399,7 +399,7 @@ invitations = Table(
     Column("study_id", CleanText, ForeignKey("studies.id", ondelete="CASCADE"), nullable=False),
     text_column("name_key"),
     text_column("name"),
-    text_column("role"),
+    Column("role", Kinds(Role), nullable=False),
     text_column("link_hash"),
     text_column("password_hash"),
     Column("session_hash", CleanText, unique=True),

@@ -23,13 +23,13 @@ from pdfqa_core.text import sentences
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What a model ends in: the library's class that loads it, its task, and how it is spoken of in errors.
+    """What a model ends in: the library's class that loads it, and how it is spoken of in errors.
 
     `option` is that of the command line which asks for such a model, `longest_input` how many tokens are read at once.
     """
 
     loader: str
-    task: str
+    needed: str
     kind: str
     option: str
     longest_input: int
@@ -51,28 +51,32 @@ class TransformerModel:
     @property
     def _longest(self) -> int:
         """How many tokens the model reads at once."""
-        model, tokenizer = self._model
-        stated = int(getattr(model.config, "max_position_embeddings", self.head.longest_input + 2)) - 2
-        return max(4, min(self.head.longest_input, stated, int(tokenizer.model_max_length)))
+        stated = int(getattr(self._model.config, "max_position_embeddings", self.head.longest_input + 2)) - 2
+        return max(4, min(self.head.longest_input, stated, int(self._tokenizer.model_max_length)))
 
     @cached_property
-    def _model(self) -> tuple[Any, Any]:
-        """The model and its tokenizer. Raises ModelError."""
+    def _tokenizer(self) -> Any:
+        """The tokenizer, which takes no weights. Raises ModelError."""
+        return self._loaded("AutoTokenizer", use_fast=True)
+
+    @cached_property
+    def _model(self) -> Any:
+        """The model itself. Raises ModelError."""
+        return self._loaded(self.head.loader, use_safetensors=True).eval()
+
+    def _loaded(self, what: str, **options: bool) -> Any:
         try:
             import transformers
             from transformers.utils.logging import disable_progress_bar
 
             disable_progress_bar()
-            tokenizer = transformers.AutoTokenizer.from_pretrained(self._folder, local_files_only=True, use_fast=True)
-            model = getattr(transformers, self.head.loader).from_pretrained(
-                self._folder, local_files_only=True, use_safetensors=True, trust_remote_code=False
-            )
+            kind = getattr(transformers, what)
+            return kind.from_pretrained(str(self._folder), local_files_only=True, trust_remote_code=False, **options)
         except LOADING_FAILS as error:
             raise ModelError(
                 f"The {self.head.kind} model {self.name} cannot be loaded: {error}.",
-                f"Choose a model with a {self.head.task} head and safetensors, or leave {self.head.option} out.",
+                f"Choose a model with {self.head.needed} and safetensors, or leave {self.head.option} out.",
             ) from error
-        return model.eval(), tokenizer
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -229,7 +233,7 @@ class SpanReader(TransformerModel):
     """The model (safetensors only) in `folder`, called `name`; loaded at first use."""
 
     head: ClassVar[Head] = Head(
-        "AutoModelForQuestionAnswering", "question answering", "question answering", "--qa-model", 384
+        "AutoModelForQuestionAnswering", "a question answering head", "question answering", "--qa-model", 384
     )
 
     def __call__(self, question: str, text: str) -> str:
@@ -245,7 +249,7 @@ class SpanReader(TransformerModel):
     def _read(self, question: str, text: str) -> str:
         import torch
 
-        model, tokenizer = self._model
+        model, tokenizer = self._model, self._tokenizer
         asked = tokenizer.encode(question, add_special_tokens=False)
         if len(asked) > self._longest // 2:  # the text needs room
             question = tokenizer.decode(asked[: self._longest // 2])
@@ -284,22 +288,20 @@ class SpanReader(TransformerModel):
 # ----------------------------------------------------------------------------------------------------
 # Vectors of a text's tokens from any encoder of the transformers library in a local folder, for BERTScore.
 
-LONGEST_INPUT = 512  # tokens, where the model does not say
 
-
-class TransformerTokens:
-    """An encoder (safetensors, its code is the library's) in `folder`, called `name`; loaded at first use.
+class TransformerTokens(TransformerModel):
+    """An encoder in `folder`, called `name`; its tokens can be had without its weights.
 
     The vectors are those of the last layer. Texts are encoded sorted by length in batches of `batch`; padding is masked
     out, so that it changes no value. What is beyond the model's longest input is cut off; `cut` counts such texts.
     Every method raises ModelError if the library or the model is missing or broken.
     """
 
+    head: ClassVar[Head] = Head("AutoModel", "a tokenizer", "encoder", "--bertscore-encoder", 512)
+
     def __init__(self, folder: Path, *, name: str = "", batch: int = BATCH) -> None:
-        self._folder = _transformer_folder(folder)
-        self.name = name or folder.name
+        super().__init__(_transformer_folder(folder), name=name or folder.name)
         self._batch = batch
-        self._lock = threading.Lock()
         self.cut = 0
 
     def token_ids(self, texts: Sequence[str]) -> list[tuple[Hashable, ...]]:
@@ -354,36 +356,10 @@ class TransformerTokens:
             config = json.loads((self._folder / "config.json").read_text("utf-8"))
         except (OSError, ValueError):
             config = {}
-        stated = int(config.get("max_position_embeddings") or LONGEST_INPUT)
+        stated = int(config.get("max_position_embeddings") or self.head.longest_input)
         if config.get("model_type") in ("roberta", "xlm-roberta", "camembert", "mpnet"):
             stated -= 2  # their positions begin behind the padding's
         return max(4, min(stated, int(self._tokenizer.model_max_length or stated)))
-
-    @cached_property
-    def _tokenizer(self) -> Any:
-        try:
-            from transformers import AutoTokenizer
-
-            return AutoTokenizer.from_pretrained(str(self._folder), local_files_only=True, trust_remote_code=False)
-        except LOADING_FAILS as error:
-            raise self._broken(error) from error
-
-    @cached_property
-    def _model(self) -> Any:
-        try:
-            from transformers import AutoModel
-            from transformers.utils.logging import disable_progress_bar
-
-            disable_progress_bar()
-            options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
-            return AutoModel.from_pretrained(str(self._folder), **options).eval()
-        except LOADING_FAILS as error:
-            raise self._broken(error) from error
-
-    def _broken(self, error: Exception) -> ModelError:
-        if isinstance(error, ImportError):
-            return ModelError("The transformers library is not installed.", INSTALL)
-        return ModelError(f"The encoder {self.name} does not load: {error}.", "Choose another one.")
 
 
 def _transformer_folder(folder: Path) -> Path:
@@ -407,7 +383,7 @@ OUTSIDE = "O"
 class EntityFinder(TransformerModel):
     """The model (safetensors only) in `folder`, called `name`; loaded at first use."""
 
-    head: ClassVar[Head] = Head("AutoModelForTokenClassification", "token classification", "NER", "--ner", 512)
+    head: ClassVar[Head] = Head("AutoModelForTokenClassification", "a token classification head", "NER", "--ner", 512)
 
     def __call__(self, text: str) -> list[str]:
         """Return the entities of a text in order, each as often as it occurs. Raises ModelError if it cannot load."""
@@ -420,7 +396,7 @@ class EntityFinder(TransformerModel):
         """Return the place of each token and its label."""
         import torch
 
-        model, tokenizer = self._model
+        model, tokenizer = self._model, self._tokenizer
         encoded = tokenizer(
             text,
             truncation=True,

@@ -146,7 +146,7 @@ def test_padding_and_batches_change_no_value(tiny):
 
 
 def test_a_folder_without_a_model_is_told(tmp_path):
-    with pytest.raises(ModelError, match="does not load"):
+    with pytest.raises(ModelError, match="cannot be loaded"):
         TransformerTokens(tmp_path).embed(["x"])
 
 

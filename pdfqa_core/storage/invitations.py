@@ -15,7 +15,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 from pdfqa_core.errors import UsageError
 from pdfqa_core.storage.database import Database, record, row_of
 from pdfqa_core.storage.records import LINK_USED, Invitation
-from pdfqa_core.storage.studies import add_annotator
+from pdfqa_core.storage.studies import add_annotator, annotator_of
 from pdfqa_core.storage.tables import annotators, checked_name, invitations, name_key, ratings
 from pdfqa_core.study_types import Role
 
@@ -40,14 +40,13 @@ class Invitations:
         with self._database.write() as connection:
             if _found(connection, study_id, name) is not None:
                 raise UsageError(f"“{name}” is invited already.", "Renew the link of that invitation.")
-            known = _annotator(connection, study_id, name)
+            known = connection.scalar(select(annotators.c.name).where(annotator_of(study_id, name)))
             if known is not None and role is Role.VIEWER:
                 raise UsageError(f"“{name}” rates in this study already, so they cannot be a viewer.")
             row["name"] = known or name
             connection.execute(insert(invitations).values(**row, name_key=name_key(name)))
             if known is not None:
-                where = (annotators.c.study_id == study_id, annotators.c.name_key == name_key(name))
-                connection.execute(update(annotators).where(*where).values(removed_at=None))
+                connection.execute(update(annotators).where(annotator_of(study_id, name)).values(removed_at=None))
             elif role is Role.ANNOTATOR:
                 add_annotator(connection, study_id, name)
             return _require(connection, study_id, name)
@@ -83,14 +82,12 @@ class Invitations:
 
     def withdraw(self, study_id: str, name: str) -> None:
         """Take an invitation back. What they have rated stays; who has rated nothing is waited for no more."""
-        key = name_key(name)
+        theirs = (ratings.c.study_id == study_id, ratings.c.annotator_key == name_key(name))
         with self._database.write() as connection:
             found = _require(connection, study_id, name)
             connection.execute(delete(invitations).where(invitations.c.id == found.id))
-            given = select(ratings.c.id).where(ratings.c.study_id == study_id, ratings.c.annotator_key == key)
-            if connection.scalar(given.limit(1)) is None:
-                where = (annotators.c.study_id == study_id, annotators.c.name_key == key)
-                connection.execute(delete(annotators).where(*where))
+            if connection.scalar(select(ratings.c.id).where(*theirs).limit(1)) is None:
+                connection.execute(delete(annotators).where(annotator_of(study_id, name)))
 
     def take(self, invitation: Invitation, session_hash: str, *, by_link: bool) -> bool:
         """Let a browser in, and the one before it no more; return whether the invitation still stood.
@@ -125,8 +122,3 @@ def _require(connection: Connection, study_id: str, name: str) -> Invitation:
     if found is None:
         raise UsageError(f"“{name.strip()}” is not invited to this study.", "Open the list of people again.")
     return found
-
-
-def _annotator(connection: Connection, study_id: str, name: str) -> str | None:
-    where = (annotators.c.study_id == study_id, annotators.c.name_key == name_key(name))
-    return connection.scalar(select(annotators.c.name).where(*where))

@@ -13,6 +13,7 @@ from sqlalchemy import (
     Connection,
     Row,
     Select,
+    Table,
     Text,
     and_,
     delete,
@@ -27,7 +28,7 @@ from sqlalchemy import (
 
 from pdfqa_core.errors import ConflictError, UsageError
 from pdfqa_core.storage.conversations import live_turn_ids, put_turns, require_conversation, turn_of
-from pdfqa_core.storage.database import Database, record, row_of
+from pdfqa_core.storage.database import Database, T, record, row_of
 from pdfqa_core.storage.records import SEAT, Annotator, HeldConversation, KeptPicture, Seat, StudyCopy, StudyTurn
 from pdfqa_core.storage.tables import (
     adjudications,
@@ -485,7 +486,7 @@ class Studies:
                 _sign_in(connection, new[0].study_id, checked_name(name))
             rows = [{**row_of(ratings, rating), "annotator_key": name_key(rating.annotator)} for rating in new]
             for study_id, turn_id in {(row["study_id"], row["turn_id"]) for row in rows}:
-                _require_item(connection, study_id, turn_id)
+                require_item(connection, study_id, turn_id)
             for study_id, key in {(row["study_id"], row["annotator_key"]) for row in rows}:
                 _require_annotator(connection, study_id, key)
             if rows:
@@ -509,14 +510,7 @@ class Studies:
 
     def revisions(self, study_id: str) -> tuple[Rating, ...]:
         """Return every revision, oldest first."""
-        query = (
-            select(ratings, annotators.c.name.label("annotator"))
-            .join(annotators)
-            .where(ratings.c.study_id == study_id, ratings.c.revision, not_(ratings.c.draft), HERE)
-            .order_by(ratings.c.id)
-        )
-        with self._database.read() as connection:
-            return tuple(record(Rating, row) for row in connection.execute(query))
+        return self._given(Rating, ratings, ratings.c.study_id == study_id, ratings.c.revision, not_(ratings.c.draft))
 
     def rated_criteria(self, study_id: str) -> tuple[str, ...]:
         """Return the names of the criteria by which anybody has rated, submitted or not."""
@@ -529,6 +523,12 @@ class Studies:
         where = (ratings.c.study_id == study_id, ratings.c.annotator_key == name_key(annotator))
         with self._database.read() as connection:
             return int(connection.scalar(select(func.max(ratings.c.id)).where(*where)) or 0)
+
+    def _given(self, kind: type[T], table: Table, *which: ColumnElement[bool]) -> tuple[T, ...]:
+        """Return what those have given who are in the study, oldest first."""
+        given = select(table, annotators.c.name.label("annotator")).join(annotators).where(*which, HERE)
+        with self._database.read() as connection:
+            return tuple(record(kind, row) for row in connection.execute(given.order_by(table.c.id)))
 
     def _last(
         self, study_id: str, annotator: str | None, turn_id: str, *which: ColumnElement[bool]
@@ -543,19 +543,12 @@ class Studies:
             .where(*where)
             .group_by(ratings.c.annotator_key, ratings.c.item_id, ratings.c.criterion)
         )
-        query = (
-            select(ratings, annotators.c.name.label("annotator"))
-            .join(annotators)
-            .where(ratings.c.id.in_(counting), HERE)
-            .order_by(ratings.c.id)
-        )
-        with self._database.read() as connection:
-            return tuple(record(Rating, row) for row in connection.execute(query))
+        return self._given(Rating, ratings, ratings.c.id.in_(counting))
 
     def skip(self, new: Skip) -> None:
         """Note that an annotator cannot judge an item. Raises UsageError as `save_ratings`."""
         with self._database.write() as connection:
-            _require_item(connection, new.study_id, new.turn_id)
+            require_item(connection, new.study_id, new.turn_id)
             _require_annotator(connection, new.study_id, name_key(new.annotator))
             connection.execute(insert(skips).values({**row_of(skips, new), "annotator_key": name_key(new.annotator)}))
 
@@ -566,14 +559,7 @@ class Studies:
             .where(skips.c.study_id == study_id)
             .group_by(skips.c.annotator_key, skips.c.turn_id)
         )
-        query = (
-            select(skips, annotators.c.name.label("annotator"))
-            .join(annotators)
-            .where(skips.c.id.in_(last), HERE)
-            .order_by(skips.c.id)
-        )
-        with self._database.read() as connection:
-            return tuple(record(Skip, row) for row in connection.execute(query))
+        return self._given(Skip, skips, skips.c.id.in_(last))
 
     def adjudications(self, study_id: str) -> tuple[Adjudication, ...]:
         """Return the adjudications that count: the last per item and criterion."""
@@ -621,7 +607,8 @@ def require_free_name(connection: Connection, owner: str, name: str, study_id: s
         raise UsageError(f"There is a study called {name!r} already.", "Choose another name.")
 
 
-def _require_item(connection: Connection, study_id: str, turn_id: str) -> None:
+def require_item(connection: Connection, study_id: str, turn_id: str) -> None:
+    """Raise UsageError where a turn is not part of a study."""
     query = select(study_turns.c.turn_id).where(study_turns.c.study_id == study_id, study_turns.c.turn_id == turn_id)
     if connection.scalar(query) is None:
         raise UsageError(f"The item {turn_id!r} is not part of this study.", "Open the study again.")
@@ -631,8 +618,8 @@ def _sign_in(connection: Connection, study_id: str, name: str) -> str:
     study = connection.execute(select(studies.c.name, studies.c.invited).where(studies.c.id == study_id)).first()
     if study is None:
         raise UsageError("There is no such study.", "It may have been removed.")
-    where = (annotators.c.study_id == study_id, annotators.c.name_key == name_key(name))
-    known = connection.execute(select(annotators.c.name, annotators.c.removed_at).where(*where)).first()
+    people = select(annotators.c.name, annotators.c.removed_at)
+    known = connection.execute(people.where(annotator_of(study_id, name))).first()
     if known is not None and known.removed_at is not None:
         raise UsageError(f"{known.name} was taken out of “{study.name}”.", "Its owner can bring them back.")
     if known is not None:
@@ -668,6 +655,11 @@ def _require_seen(connection: Connection, new: Rating, seen: int) -> None:
             "You have rated this in another window meanwhile; nothing was overwritten.",
             "The form shows now what you said there. Choose again if that is not what you mean.",
         )
+
+
+def annotator_of(study_id: str, name: str) -> ColumnElement[bool]:
+    """Return what is true of the annotator of this name, however it is spelled."""
+    return and_(annotators.c.study_id == study_id, annotators.c.name_key == name_key(name))
 
 
 def add_annotator(connection: Connection, study_id: str, name: str) -> None:

@@ -12,7 +12,14 @@ from pdfqa_core.errors import UsageError
 from pdfqa_core.storage.conversations import turn_of
 from pdfqa_core.storage.database import Database, record, row_of, upsert
 from pdfqa_core.storage.records import KeptPicture
-from pdfqa_core.storage.studies import add_annotator, remove_study, require_free_name, require_study
+from pdfqa_core.storage.studies import (
+    add_annotator,
+    annotator_of,
+    remove_study,
+    require_free_name,
+    require_item,
+    require_study,
+)
 from pdfqa_core.storage.tables import (
     adjudications,
     annotators,
@@ -99,8 +106,8 @@ class StudyChanges:
         with self._database.write() as connection:
             require_study(connection, owner, study_id)
             for name in map(checked_name, names):
-                where = (annotators.c.study_id == study_id, annotators.c.name_key == name_key(name))
-                if connection.execute(update(annotators).where(*where).values(removed_at=None)).rowcount == 0:
+                known = update(annotators).where(annotator_of(study_id, name))
+                if connection.execute(known.values(removed_at=None)).rowcount == 0:
                     add_annotator(connection, study_id, name)
                     added.append(name)
         return tuple(added)
@@ -115,23 +122,18 @@ class StudyChanges:
             require_study(connection, owner, study_id)
             row = self._person(connection, study_id, name)
             values = {"name": new, "drawn_as": row.drawn_as or row.name}
+            known = annotator_of(study_id, row.name)
             if name_key(new) == row.name_key:
-                where = (annotators.c.study_id == study_id, annotators.c.name_key == row.name_key)
-                connection.execute(update(annotators).where(*where).values(values))
-                link = (invitations.c.study_id == study_id, invitations.c.name_key == row.name_key)
-                connection.execute(update(invitations).where(*link).values(name=new))
-                return new
-            taken = (annotators.c.study_id == study_id, annotators.c.name_key == name_key(new))
-            if connection.scalar(select(annotators.c.name).where(*taken)) is not None:
+                connection.execute(update(annotators).where(known).values(values))
+            elif connection.scalar(select(annotators.c.name).where(annotator_of(study_id, new))) is not None:
                 raise UsageError(f"Somebody else in this study is called {new!r}.", "Choose another name.")
-            moved = {"study_id": study_id, "joined_at": row.joined_at, "removed_at": row.removed_at}
-            connection.execute(insert(annotators).values({**moved, "name_key": name_key(new), **values}))
-            for table in (ratings, skips):
-                theirs = (table.c.study_id == study_id, table.c.annotator_key == row.name_key)
-                connection.execute(update(table).where(*theirs).values(annotator_key=name_key(new)))
-            connection.execute(
-                delete(annotators).where(annotators.c.study_id == study_id, annotators.c.name_key == row.name_key)
-            )
+            else:
+                moved = {"study_id": study_id, "joined_at": row.joined_at, "removed_at": row.removed_at}
+                connection.execute(insert(annotators).values({**moved, "name_key": name_key(new), **values}))
+                for table in (ratings, skips):
+                    theirs = (table.c.study_id == study_id, table.c.annotator_key == row.name_key)
+                    connection.execute(update(table).where(*theirs).values(annotator_key=name_key(new)))
+                connection.execute(delete(annotators).where(known))
             link = (invitations.c.study_id == study_id, invitations.c.name_key == row.name_key)
             connection.execute(update(invitations).where(*link).values(name=new, name_key=name_key(new)))
         return new
@@ -144,7 +146,7 @@ class StudyChanges:
         with self._database.write() as connection:
             require_study(connection, owner, study_id)
             row = self._person(connection, study_id, name)
-            where = (annotators.c.study_id == study_id, annotators.c.name_key == row.name_key)
+            known = annotator_of(study_id, row.name)
             counts = [
                 len(
                     connection.scalars(
@@ -156,15 +158,14 @@ class StudyChanges:
             link = (invitations.c.study_id == study_id, invitations.c.name_key == row.name_key)
             connection.execute(delete(invitations).where(*link))
             if any(counts):
-                connection.execute(update(annotators).where(*where).values(removed_at=datetime.now(UTC)))
+                connection.execute(update(annotators).where(known).values(removed_at=datetime.now(UTC)))
             else:
-                connection.execute(delete(annotators).where(*where))
+                connection.execute(delete(annotators).where(known))
         return counts[0]
 
     @staticmethod
     def _person(connection: Any, study_id: str, name: str) -> Any:
-        where = (annotators.c.study_id == study_id, annotators.c.name_key == name_key(name))
-        row = connection.execute(select(annotators).where(*where)).first()
+        row = connection.execute(select(annotators).where(annotator_of(study_id, name))).first()
         if row is None:
             raise UsageError(f"Nobody called {name!r} is in this study.", "Open the study again.")
         return row
@@ -174,10 +175,8 @@ class StudyChanges:
     def adjudicate(self, new: Adjudication) -> None:
         """Append an adjudication. Raises UsageError if its item is not part of the study."""
         turn_id = new.item_id.partition("#")[0]
-        where = (study_turns.c.study_id == new.study_id, study_turns.c.turn_id == turn_id)
         with self._database.write() as connection:
-            if connection.scalar(select(study_turns.c.turn_id).where(*where)) is None:
-                raise UsageError("There is no such item in this study.", "Open the study again.")
+            require_item(connection, new.study_id, turn_id)
             connection.execute(insert(adjudications).values({**row_of(adjudications, new), "turn_id": turn_id}))
 
     def rated_pages(self, owner: str, document_id: str) -> tuple[tuple[str, Turn], ...]:

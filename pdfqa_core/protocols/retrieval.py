@@ -258,9 +258,9 @@ def _exact(item: GoldItem, passages_on: PassagesOn) -> GoldItem:
     spans: dict[str, Span] = {}
     pages: dict[str, tuple[str, int]] = {}
     for gold in item.gold_spans:
-        held = {one: _shared(one, [gold]) for one in passages_on(gold.document_id, gold.page)}
+        held = {one: shared_characters(one, [gold]) for one in passages_on(gold.document_id, gold.page)}
         if any(held.values()):
-            best = max(held, key=lambda one: (held[one], _shared(one, item.gold_spans), -len(one.text)))
+            best = max(held, key=lambda one: (held[one], shared_characters(one, item.gold_spans), -len(one.text)))
             spans.setdefault(best.id, gold)
     for page in item.gold_pages:
         here = passages_on(*page)
@@ -274,7 +274,7 @@ def _exact(item: GoldItem, passages_on: PassagesOn) -> GoldItem:
     )
 
 
-def _shared(passage: Passage, gold: Sequence[Span]) -> int:
+def shared_characters(passage: Passage, gold: Sequence[Span]) -> int:
     """Return how many characters of these stretches a passage has."""
     return sum(
         max(0, min(here.end, there.end) - max(here.start, there.start))

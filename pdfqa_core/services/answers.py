@@ -196,8 +196,8 @@ class AnswerService:
 
     def forget_owners(self, owners: Collection[str]) -> None:
         """Forget what memory keeps of these owners, and all vectors of questions, answers and passages."""
-        self.overviews.kept.forget_owners(owners)
-        self.suggestions.kept.forget_owners(owners)
+        self.overviews.kept.forget(owners)
+        self.suggestions.kept.forget(owners)
         with self._lock:
             known = list(self._meanings.values())
         for one in known:

@@ -126,7 +126,7 @@ from pdfqa_core.services.run_asking import (
 from pdfqa_core.services.run_export import check_settings, run_names, study_items, together
 from pdfqa_core.services.studies import PAIRWISE, StudyService
 from pdfqa_core.services.study_files import write_plan
-from pdfqa_core.services.tasks import Job, Tasks
+from pdfqa_core.services.tasks import Job, Tasks, foreseen
 from pdfqa_core.services.training import LeakageCheck
 from pdfqa_core.services.versions import MODELS, RETRIEVAL, versions
 from pdfqa_core.settings import LLMSettings, Settings
@@ -135,7 +135,7 @@ from pdfqa_core.storage.runs import FILENAME, StoredReplies
 from pdfqa_core.storage.work import Piece
 from pdfqa_core.study_types import Study
 from pdfqa_core.types import Event, Hit, Page, Passage, Progress, Query, Stored, Turn
-from pdfqa_core.whole_files import in_words, keeping
+from pdfqa_core.whole_files import keeping
 
 PROTOCOL = "retrieval"
 MEASURED_ANYWAY = "It was measured with them because that was asked for: its scores are too good."
@@ -247,9 +247,8 @@ class EvaluationService:
         self._replies: StoredReplies | None = None
         self._case_files: dict[str, CaseFile] = {}
         self._so_far: dict[str, tuple[int, float, tuple[SoFar, ...]]] = {}
-        self._under_way: tuple[str, str] = ("", "")  # owner, run
+        self._jobs: dict[str, Job] = {}  # by the run's id
         self._progress: Progress | None = None
-        self._ended: dict[str, str] = {}  # what ended a run, by its id; "" where it was finished
         self._lock, self._scoring, self._opening = threading.Lock(), threading.Lock(), threading.Lock()
         self.compared = lru_cache(maxsize=64)(self._compared)
         may = not settings.server.demo
@@ -444,8 +443,19 @@ class EvaluationService:
         self._tasks.stop(task_of(run_id))
 
     def suited(self, owner: str, protocol: str, file: CaseFile) -> str:
-        """Return what a system may read for an answer where nobody said: what suits the protocol and this file."""
-        return self._evidence(owner, run_protocols.get(protocol), file)
+        """Return what a system may read for an answer where nobody said: what suits the protocol and this file.
+
+        That is recorded answers where all are there, passages that it brings, else what the protocol names first.
+        """
+        evidence = run_protocols.get(protocol).evidence
+        if RECORDED in evidence and all(case.recorded is not None for case in file.cases):
+            return RECORDED
+        searched = file.corpus or self._documents.kept.list(owner)
+        if evidence[0] == SEARCH and not searched and GIVEN in evidence and any(c.contexts for c in file.cases):
+            return GIVEN
+        if evidence[0] == GIVEN and not any(case.contexts or case.gold_citations for case in file.cases):
+            return SEARCH
+        return evidence[0]
 
     def cases(self, owner: str, plan: RunPlan) -> CaseFile:
         """Return the questions of a run with their gold. Raises UsageError that names file and row."""
@@ -585,7 +595,7 @@ class EvaluationService:
             hashes.append(other_digest)
             options[UNANSWERABLE] = other_name
             name = f"{name} + {other_name}"
-        evidence = request.evidence or (self._evidence(owner, protocol, file),)
+        evidence = request.evidence or (self.suited(owner, request.protocol, file),)
         _check("evidence", evidence, protocol.evidence, request.protocol)
         histories = request.histories or protocol.histories[:1]
         _check("history", histories, protocol.histories, request.protocol)
@@ -609,7 +619,8 @@ class EvaluationService:
                     systems += repeated(system, request.repeats)
         if RECORDED in evidence:
             systems.insert(0, RunSystem("recorded answers", evidence=RECORDED))
-        self._check_documents(owner, systems, file)
+        if not file.corpus and any(system.evidence == SEARCH for system in systems):
+            self._documents.require_documents(owner)
         return RunPlan(
             request.protocol,
             name,
@@ -621,18 +632,6 @@ class EvaluationService:
             request.profile,
             options,
         )
-
-    def _evidence(self, owner: str, protocol: RunProtocol, file: CaseFile) -> str:
-        """Return what suits a file where nobody said: recorded answers where all are there, passages that it brings."""
-        if RECORDED in protocol.evidence and all(case.recorded is not None for case in file.cases):
-            return RECORDED
-        first = protocol.evidence[0]
-        searched = file.corpus or self._documents.kept.list(owner)
-        if first == SEARCH and not searched and GIVEN in protocol.evidence and any(c.contexts for c in file.cases):
-            return GIVEN
-        if first == GIVEN and not any(case.contexts or case.gold_citations for case in file.cases):
-            return SEARCH
-        return first
 
     def _system(self, name: str, settings: Settings, protocol: RunProtocol, seed: int) -> RunSystem:
         settings = with_defaults(settings, protocol.overrides)
@@ -646,10 +645,6 @@ class EvaluationService:
             model=llm.model or llm.url,
             model_hash=model_hash(llm, self._models.language.file),
         )
-
-    def _check_documents(self, owner: str, systems: Sequence[RunSystem], file: CaseFile) -> None:
-        if not file.corpus and any(system.evidence == SEARCH for system in systems):
-            self._documents.require_documents(owner)
 
     def _check_leakage(self, owner: str, plan: RunPlan, systems: Sequence[RunSystem], file: CaseFile) -> list[str]:
         """Return a warning for each system that searches by a model trained on what the questions are made of.
@@ -794,9 +789,9 @@ class EvaluationService:
         return self._tasks.count(WORK) > 0
 
     def _go(self, owner: str, run_id: str, retry: bool) -> None:
-        self._under_way, self._progress = (owner, run_id), Progress("getting ready")
-        self._ended.pop(run_id, None)
-        self._tasks.begin(Job(WORK, owner, name=task_of(run_id)), lambda: self._worked(owner, run_id, retry))
+        self._progress = Progress("getting ready")
+        self._jobs[run_id] = Job(WORK, owner, run_id, name=task_of(run_id))
+        self._tasks.begin(self._jobs[run_id], lambda: self._worked(owner, run_id, retry))
 
     def _take(self, piece: Piece) -> None:
         """Go on with a run that this program has claimed, since the one that worked on it died."""
@@ -822,39 +817,27 @@ class EvaluationService:
             )
 
     def _worked(self, owner: str, run_id: str, retry: bool) -> None:
-        ended = ""
         try:
             for event in self.go(owner, run_id, retry=retry):
                 if isinstance(event, Progress):
                     self._progress = event
-        except StoppedError as error:
-            ended = error.what
-        except Exception as error:  # noqa: BLE001 - whatever happens, the page must not wait for ever
-            ended = str(in_words(error))
-            if not isinstance(in_words(error), PdfQAError):
-                _log.exception("a run ended unexpectedly")
-                ended = f"Something unexpected happened ({type(error).__name__}); the program's log says more."
+        except Exception as error:
+            raise foreseen(error, "a run") from None
         finally:
             try:
                 self._workers.finish(run_id)
             except PdfQAError as error:
                 _log.warning("a run that ended was not let go: %s", error)
-            with self._lock:
-                self._ended[run_id] = ended
-                self._under_way, self._progress = ("", ""), None
 
     def under_way(self, owner: str) -> tuple[str, Progress | None]:
         """Return the owner's run that is under way with its progress; "" and None without one."""
-        with self._lock:
-            return (
-                (self._under_way[1], self._progress)
-                if self._under_way[0] == owner and self._under_way[1]
-                else ("", None)
-            )
+        found = next((one.subject for one in [*self._jobs.values()] if one.owner == owner and not one.ended), "")
+        return found, self._progress if found else None
 
     def said(self, run_id: str) -> str:
         """Return what ended a run before it was finished; "" where nothing did."""
-        return self._ended.get(run_id, "")
+        job = self._jobs.get(run_id)
+        return str(job.error) if job is not None and job.error is not None else ""
 
     def stop_under_way(self, owner: str) -> None:
         """Stop the owner's run, in whichever program it is under way; what is done stays."""

@@ -28,6 +28,7 @@ from pdfqa_core.settings import Settings
 from pdfqa_core.storage import ConversationSummary, Reading, Store, TurnText
 from pdfqa_core.storage.page_texts import FILENAME, FoundPage, Key, PageTexts, Phrase, ServerPageTexts
 from pdfqa_core.storage.studies import Studies
+from pdfqa_core.streaming import result_of
 from pdfqa_core.study_types import MISSED, Rating, StudyState, missed_item
 from pdfqa_core.text import content_terms
 from pdfqa_core.types import BlockKind, Document, Hit, Page, Passage, Query
@@ -377,12 +378,8 @@ class MissedPassages:
 
     def _found(self, whose: str, query: str, settings: Settings) -> list[Hit]:
         by_words = settings.changed("retrieval", retriever="bm25", reranker="")
-        index = self._indexes.opened(whose, by_words, threading.Event())
-        while True:
-            try:
-                next(index)
-            except StopIteration as done:
-                return self._indexes.search_in(done.value, query, by_words, (), MOST_SHOWN)
+        index = result_of(self._indexes.opened(whose, by_words, threading.Event()))
+        return self._indexes.search_in(index, query, by_words, (), MOST_SHOWN)
 
 
 def _place(hit: Hit, names: dict[str, str]) -> str:

@@ -8,11 +8,12 @@ import logging
 import shutil
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -55,6 +56,45 @@ from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.settings import Settings
 from pdfqa_core.storage import Reading, Store
 from pdfqa_core.types import Document, Hit, Passage, Progress, Query
+
+# ----------------------------------------------------------------------------------------------------
+# What is kept in memory of documents until it is needed again, the last of it.
+
+Value = TypeVar("Value")
+
+
+class Kept(Generic[Value]):
+    """The last `most` values, by keys that begin with the owner or document; for any thread."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._values: OrderedDict[tuple[str, ...], Value] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def get(self, key: tuple[str, ...]) -> Value | None:
+        """Return what is kept under this key, or None."""
+        with self._lock:
+            if key in self._values:
+                self._values.move_to_end(key)
+            return self._values.get(key)
+
+    def keep(self, key: tuple[str, ...], value: Value) -> None:
+        """Keep a value, which may push out the one that was not asked for the longest."""
+        with self._lock:
+            self._values[key] = value
+            self._values.move_to_end(key)
+            while len(self._values) > self._most:
+                self._values.popitem(last=False)
+
+    def forget(self, first: Collection[str]) -> None:
+        """Forget what is kept of these owners or documents."""
+        with self._lock:
+            for key in [key for key in self._values if key[0] in first]:
+                del self._values[key]
+
 
 # ----------------------------------------------------------------------------------------------------
 # Where each owner's indexes lie, and that nothing of what was removed stays there.
@@ -168,8 +208,8 @@ class IndexService:
         self._encoders = encoders
         self._tasks = tasks
         self._lock = threading.Lock()
-        self._open: dict[str, OrderedDict[str, SearchIndex]] = {}  # by owner, the one used last at the end
-        self._passages: OrderedDict[tuple[str, str], tuple[Passage, ...]] = OrderedDict()
+        self._open: defaultdict[str, Kept[SearchIndex]] = defaultdict(lambda: Kept(OPEN_INDEXES))  # by owner
+        self._passages: Kept[tuple[Passage, ...]] = Kept(CACHED_DOCUMENTS)
         self._counts: dict[tuple[str, str], int] = {}
         self._encoded: set[tuple[str, tuple[str, str], str]] = set()  # owner, passages, model: all vectors are there
         self.rate = PASSAGES_PER_SECOND  # passages encoded in a second, as far as is known
@@ -200,20 +240,17 @@ class IndexService:
 
     def _passages_of(self, document: Document, reading: Reading, settings: Settings) -> tuple[Passage, ...]:
         key = _made_of(document, reading, settings)
-        with self._lock:
-            if key in self._passages:
-                self._passages.move_to_end(key)
-                return self._passages[key]
+        known = self._passages.get(key)
+        if known is not None:
+            return known
         pages = self._documents.pages_of(document, reading)
         chunker = recipes.chunker(settings, lambda text: self.encoder(settings).token_spans(text))
         made = chunker.chunk(pages, languages.rules_of(reading.language))
         if settings.chunking.headings:
             made = with_headings(made, pages, document.title)
+        self._passages.keep(key, tuple(made))
         with self._lock:
-            self._passages[key] = tuple(made)
             self._counts[key] = len(made)
-            while len(self._passages) > CACHED_DOCUMENTS:
-                self._passages.popitem(last=False)
         return tuple(made)
 
     def passage_counts(self, owner: str, settings: Settings) -> dict[str, int]:
@@ -237,12 +274,11 @@ class IndexService:
         return hashlib.sha256(json.dumps([recipe, model, more, documents, *kind]).encode()).hexdigest()
 
     def _opened_index(self, owner: str, settings: Settings) -> SearchIndex | None:
-        key = self._key(owner, settings)
+        return self._opened_of(owner).get((self._key(owner, settings),))
+
+    def _opened_of(self, owner: str) -> Kept[SearchIndex]:
         with self._lock:
-            mine = self._open.get(owner, OrderedDict())
-            if key in mine:
-                mine.move_to_end(key)
-            return mine.get(key)
+            return self._open[owner]
 
     @staticmethod
     def needs_embeddings(settings: Settings) -> bool:
@@ -286,17 +322,12 @@ class IndexService:
             return found
         key = self._key(owner, settings)
         index = yield from in_background(lambda report: self._build(owner, settings, report, stop))
-        with self._lock:
-            mine = self._open.setdefault(owner, OrderedDict())
-            mine[key] = index
-            while len(mine) > OPEN_INDEXES:
-                mine.popitem(last=False)
+        self._opened_of(owner).keep((key,), index)
         return index
 
     def take(self, owner: str, settings: Settings, index: SearchIndex) -> None:
         """Search an index of the owner's documents that was made elsewhere."""
-        with self._lock:
-            self._open.setdefault(owner, OrderedDict())[self._key(owner, settings)] = index
+        self._opened_of(owner).keep((self._key(owner, settings),), index)
 
     def _build(
         self, owner: str, settings: Settings, report: Callable[[Progress], None], stop: StopSignal
@@ -430,9 +461,8 @@ class IndexService:
         with self._lock:
             self._open.pop(owner, None)
             self._encoded = {key for key in self._encoded if (key[0], key[1][0]) != (owner, document_id)}
-            for key in [key for key in self._counts if key[0] == document_id]:
-                self._counts.pop(key)
-                self._passages.pop(key, None)
+            self._counts = {key: count for key, count in self._counts.items() if key[0] != document_id}
+        self._passages.forget([document_id])
         self.files.forget(owner, document_id)
 
     def remove_owner(self, owner: str) -> None:
@@ -441,7 +471,7 @@ class IndexService:
         with self._lock:
             self._open.pop(owner, None)
             self._encoded = {key for key in self._encoded if key[0] != owner}
-            self._passages.clear()  # by document, whoever has it; those of others are made again when needed
+            self._passages = Kept(CACHED_DOCUMENTS)  # those of others are made again when they are needed
             self._counts.clear()
         self.files.remove_owner(owner)
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-import threading
-from collections import OrderedDict
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING
 
 from pdfqa_core.chunking.sections import ContentsEntry, contents, levelled, shown_first
 from pdfqa_core.errors import PdfQAError
@@ -17,7 +15,7 @@ from pdfqa_core.languages import rules_of
 from pdfqa_core.reading.citations import with_sources
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.finding import spread_hits
-from pdfqa_core.services.indexes import IndexService
+from pdfqa_core.services.indexes import IndexService, Kept
 from pdfqa_core.services.tasks import Job, Tasks, job_name
 from pdfqa_core.settings import Settings
 from pdfqa_core.storage import Reading, Summary
@@ -27,45 +25,6 @@ from pdfqa_core.types import Document, Done, Page
 
 if TYPE_CHECKING:
     from pdfqa_core.services.answers import AnswerService
-
-# ----------------------------------------------------------------------------------------------------
-# What is kept in memory of each owner's documents until it is needed again, the last of it.
-
-Value = TypeVar("Value")
-
-
-class Kept(Generic[Value]):
-    """The last `most` values, by keys that begin with the owner; for any thread."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._values: OrderedDict[tuple[str, ...], Value] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def get(self, key: tuple[str, ...]) -> Value | None:
-        """Return what is kept under this key, or None."""
-        with self._lock:
-            if key in self._values:
-                self._values.move_to_end(key)
-            return self._values.get(key)
-
-    def keep(self, key: tuple[str, ...], value: Value) -> None:
-        """Keep a value, which may push out the one that was not asked for the longest."""
-        with self._lock:
-            self._values[key] = value
-            self._values.move_to_end(key)
-            while len(self._values) > self._most:
-                self._values.popitem(last=False)
-
-    def forget_owners(self, owners: Collection[str]) -> None:
-        """Forget what is kept of these owners."""
-        with self._lock:
-            for key in [key for key in self._values if key[0] in owners]:
-                del self._values[key]
-
 
 # ----------------------------------------------------------------------------------------------------
 # What a document is, at a glance: title, authors, contents, and which of its pages could be read better.

@@ -18,7 +18,7 @@ from pdfqa_core.protocols.study_definition import DEFAULT_PRESET, check_change, 
 from pdfqa_core.protocols.study_items import GeneratedItem, Source, draw, listed_names, pairs, study_of
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.study_files import StudyFiles, StudyPages, read_plan
-from pdfqa_core.services.study_reports import StudyReports
+from pdfqa_core.services.study_reports import StudyReports, file_name
 from pdfqa_core.storage import Store
 from pdfqa_core.storage.protocols import Protocols
 from pdfqa_core.storage.records import SEAT, Annotator, HeldConversation, Seat, StudyTurn
@@ -824,8 +824,8 @@ class StudyService:
         else:  # nothing that was agreed on, and nothing that tells which system answered
             revised = [one for one in found.revisions if one.annotator == viewer]
             rows = tuple(map(blinded, rating_rows(found.study, found.turns, ratings, (), revised)))
-        name = "".join(c if c.isalnum() else "-" for c in found.study.name).strip("-") or "study"
-        return RatingsFile(f"ratings-{name}.{FORMATS[kind]}", write_ratings(rows, kind), len(rows))
+        filename = file_name("ratings", found.study.name, FORMATS[kind])
+        return RatingsFile(filename, write_ratings(rows, kind), len(rows))
 
     def _own(self, owner: str, study_id: str, annotator: str) -> tuple[Study, tuple[str, ...], dict[str, str]]:
         """Return a study, the turns that the annotator rates in their order, and what they skipped, with why."""

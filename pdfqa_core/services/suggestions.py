@@ -13,8 +13,7 @@ from pdfqa_core.conversation.follow_ups import ASKED_IN, Heading, Section, follo
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.retrieval import Index, confidence
 from pdfqa_core.services.documents import DocumentService, sample_pdf, sample_questions
-from pdfqa_core.services.indexes import IndexService
-from pdfqa_core.services.overview import Kept
+from pdfqa_core.services.indexes import IndexService, Kept
 from pdfqa_core.settings import Settings
 from pdfqa_core.storage import Outcome, Reading, SyntheticQuestion
 from pdfqa_core.storage.synthetic_questions import SyntheticQuestions

@@ -15,6 +15,7 @@ from pdfqa_core.programs import is_gone, this_program
 from pdfqa_core.services.housekeeping import Housekeeping, Meters
 from pdfqa_core.storage import Store
 from pdfqa_core.storage.work import LEASE, MOST_TRIES, Piece, Work
+from pdfqa_core.whole_files import in_words
 
 # ----------------------------------------------------------------------------------------------------
 # One of several programs on one database: it holds its pieces of work, and takes up what others left.
@@ -225,6 +226,15 @@ class Job:
 
 
 AnyJob = TypeVar("AnyJob", bound=Job)
+
+
+def foreseen(error: Exception, what: str) -> PdfQAError:
+    """Return the error to show for one that ended work in the background; one that nobody foresaw is logged."""
+    told = in_words(error)
+    if isinstance(told, PdfQAError):
+        return told
+    _log.error("%s ended unexpectedly", what, exc_info=error)
+    return PdfQAError(f"Something unexpected happened ({type(error).__name__}).", "The program's log says more.")
 
 
 def job_name(kind: str, owner: str, subject: str = "") -> str:

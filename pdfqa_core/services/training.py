@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import shutil
 import threading
 from collections import Counter, defaultdict
@@ -27,12 +26,13 @@ from pdfqa_core.models import ModelFiles, Models, TrainedModel
 from pdfqa_core.models.files import encoder_entry, is_encoder
 from pdfqa_core.models.trained import EMBEDDING, check_name, keep_trained, note_people, stated_licence
 from pdfqa_core.protocols.base import Case, CaseFile
+from pdfqa_core.protocols.retrieval import shared_characters
 from pdfqa_core.retrieval import SearchIndex, index_text, needs_embeddings, prepared
 from pdfqa_core.retrieval.encoder import parts_of
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.indexes import IndexService
 from pdfqa_core.services.synthesis import Advice, Made, SynthesisPlan, SynthesisResult, SynthesisService
-from pdfqa_core.services.tasks import Job, Tasks
+from pdfqa_core.services.tasks import Job, Tasks, foreseen
 from pdfqa_core.services.versions import MODELS, versions
 from pdfqa_core.settings import Settings, load
 from pdfqa_core.storage import Store
@@ -77,7 +77,7 @@ from pdfqa_core.training import (
 )
 from pdfqa_core.training.record import Row
 from pdfqa_core.types import GENERATED, Passage, Progress, Question, Span
-from pdfqa_core.whole_files import cannot_write, in_words, write_atomically
+from pdfqa_core.whole_files import cannot_write, write_atomically
 
 # ----------------------------------------------------------------------------------------------------
 # What a training is asked to do, what it begins with, and what was asked of one that was stopped.
@@ -239,7 +239,6 @@ def generated_questions(questions: SyntheticQuestions, owner: str) -> Generated:
 # Retrievers fine-tuned on an owner's accepted questions: data, estimate, training, and the model that comes of it.
 
 OF_A_FILE = ("HR@5", "MRR")  # measures of a file of questions
-_log = logging.getLogger(__name__)
 DEPTH = 100  # hits among which the right passage is looked for
 BUNDLED_LICENCE = "Apache-2.0"
 
@@ -585,28 +584,17 @@ def _pairs(questions: Sequence[SyntheticQuestion], passages: Sequence[Passage]) 
         own = by_id.get(question.passage_id)
         if own is None:
             here = by_document.get(question.document_id, [])
-            own = max(here, key=partial(_shared, question), default=None)
-            own = own if own is not None and _shared(question, own) else None
+            own = max(here, key=partial(shared_characters, gold=question.spans), default=None)
+            own = own if own is not None and shared_characters(own, question.spans) else None
         if own is not None:
             found.append(Pair(question.id, question.text, own))
     return tuple(found), len(questions) - len(found)
-
-
-def _shared(question: SyntheticQuestion, passage: Passage) -> int:
-    """Return how many characters a passage shares with the one that a question was made of."""
-    return sum(
-        max(0, min(one.end, other.end) - max(one.start, other.start))
-        for one in question.spans
-        for other in passage.spans
-        if (one.document_id, one.page) == (other.document_id, other.page)
-    )
 
 
 # ----------------------------------------------------------------------------------------------------
 # Making questions and training in the background: one at a time, whether or not a page looks on.
 
 TASK = "train-jobs"
-UNEXPECTED = "The program's log says more."
 
 
 class Work(StrEnum):
@@ -708,15 +696,9 @@ class TrainJobs:
         try:
             for event in events():
                 self._note(event)
-        except StoppedError as error:
-            ended = {"stopped": True, "error": error.what, "hint": error.hint}
         except Exception as error:  # noqa: BLE001 - whatever happens, the page must not wait for ever
-            told = in_words(error)
-            if isinstance(told, PdfQAError):
-                ended = {"error": told.what, "hint": told.hint}
-            else:
-                _log.exception("work of the Train tab ended unexpectedly")
-                ended = {"error": f"Something unexpected happened ({type(error).__name__}).", "hint": UNEXPECTED}
+            told = foreseen(error, "work of the Train tab")
+            ended = {"stopped": isinstance(told, StoppedError), "error": told.what, "hint": told.hint}
         finally:
             self._change(running=False, progress=None, **ended)
 

@@ -1,4 +1,4 @@
-from pdfqa_core.services.overview import Kept
+from pdfqa_core.services.indexes import Kept
 
 
 def test_the_last_that_were_asked_for_are_kept():

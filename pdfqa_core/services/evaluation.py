@@ -821,7 +821,7 @@ class EvaluationService:
             for event in self.go(owner, run_id, retry=retry):
                 if isinstance(event, Progress):
                     self._progress = event
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - whatever happens, the page must not wait for ever
             raise foreseen(error, "a run") from None
         finally:
             try:

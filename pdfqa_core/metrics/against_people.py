@@ -115,26 +115,36 @@ def best_threshold(scores: Sequence[float], labels: Sequence[int]) -> float:
     return float(cuts[int(np.argmax(kappas))])
 
 
+def thresholds_of_folds(
+    scores: Sequence[float], labels: Sequence[int], groups: Sequence[Hashable], seed: int
+) -> tuple[list[float], list[float]]:
+    """Return the thresholds that agree best with all folds but one, of each fold, and of each item's.
+
+    Items of one group are in one fold. Nothing is returned where all items of the other folds have one label.
+    """
+    names = list(dict.fromkeys(groups))
+    random.Random(seed).shuffle(names)  # noqa: S311 - not a secret
+    fold_of = {name: place % FOLDS for place, name in enumerate(names)}
+    folds = [fold_of[group] for group in groups]
+    chosen: dict[int, float] = {}
+    for fold in sorted({*folds}):
+        others = [place for place, own in enumerate(folds) if own != fold]
+        if len({labels[place] for place in others}) < 2:
+            return [], []
+        chosen[fold] = best_threshold([scores[place] for place in others], [labels[place] for place in others])
+    return list(chosen.values()), [chosen[fold] for fold in folds]
+
+
 def _held_out(
     x: Sequence[float], y: Sequence[int], groups: Sequence[Hashable], seed: int, resamples: int
 ) -> tuple[Estimate, float | None, str]:
     """Return kappa over the items of all folds, each judged by the threshold of the others."""
     from statistics import median
 
-    names = list(dict.fromkeys(groups))
-    random.Random(seed).shuffle(names)  # noqa: S311 - not a secret
-    fold_of = {name: place % FOLDS for place, name in enumerate(names)}
-    folds = [fold_of[group] for group in groups]
-    said: list[str] = [""] * len(x)
-    thresholds = []
-    for fold in sorted({*folds}):
-        others = [place for place, own in enumerate(folds) if own != fold]
-        if len({y[place] for place in others}) < 2:
-            return Estimate(), None, "Too few conversations to choose a threshold on some and try it on others."
-        thresholds.append(best_threshold([x[place] for place in others], [y[place] for place in others]))
-        for place, own in enumerate(folds):
-            if own == fold:
-                said[place] = str(int(x[place] >= thresholds[-1]))
+    thresholds, by_item = thresholds_of_folds(x, y, groups, seed)
+    if not thresholds:
+        return Estimate(), None, "Too few conversations to choose a threshold on some and try it on others."
+    said = [str(int(score >= threshold)) for score, threshold in zip(x, by_item, strict=True)]
     found = agreement(said, [str(one) for one in y], labels=("0", "1"), clusters=groups, seed=seed, resamples=resamples)
     return Estimate(found.kappa, found.low, found.high), median(thresholds), ""
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 from pdfqa_core.errors import ModelError, UsageError
 from pdfqa_core.evaluation_types import Prediction, ScoredSystem
 from pdfqa_core.interfaces import LLM, StopSignal
-from pdfqa_core.metrics.against_people import LEAST, Trust, against_people, best_threshold
+from pdfqa_core.metrics.against_people import LEAST, Trust, against_people, thresholds_of_folds
 from pdfqa_core.metrics.agreement import Agreement
 from pdfqa_core.metrics.llm_judge import PROMPTS, JudgeItem, agreement_with_people, judge_answers
 from pdfqa_core.metrics.replies import Decision, OnDone
@@ -115,31 +115,15 @@ def calibrated(
         raise UsageError(f"{name}: the judge cannot be calibrated. {trust.note}", TO_CALIBRATE)
     auroc = "" if trust.auroc.value is None else f", AUROC {trust.auroc.value:.3f}"
     tools.settings["judge’s threshold"] = f"{trust.threshold:.3f} from {trust.n} labelled rows, in five folds{auroc}"
-    held_out = _held_out(scores, labels, tools.seed)
+    places = [n for n, score in enumerate(scores) if score is not None and labels[n] is not None]
+    x, y = [scores[n] or 0.0 for n in places], [int(labels[n] or 0) for n in places]
+    held_out = dict(zip(places, thresholds_of_folds(x, y, places, tools.seed)[1], strict=True))
     return [_above(one, held_out.get(n, trust.threshold)) for n, one in enumerate(verdicts)], trust.threshold
 
 
 def _above(one: Decision, threshold: float) -> Decision:
     value = None if one.probability is None else one.probability >= threshold
     return Decision(value, one.probability, one.source, one.reason)
-
-
-def _held_out(scores: Sequence[float | None], labels: Sequence[bool | None], seed: int) -> dict[int, float]:
-    """Return for each labelled row the threshold that agrees best with the rows of the other folds."""
-    import random
-
-    places = [n for n, (s, label) in enumerate(zip(scores, labels, strict=True)) if s is not None and label is not None]
-    shuffled = list(places)
-    random.Random(seed).shuffle(shuffled)  # noqa: S311 - folds
-    folds = {place: n % 5 for n, place in enumerate(shuffled)}
-    found: dict[int, float] = {}
-    for fold in range(5):
-        others = [place for place in places if folds[place] != fold]
-        own = [place for place in places if folds[place] == fold]
-        if own and others:
-            x = [float(scores[place] or 0.0) for place in others]
-            found |= dict.fromkeys(own, best_threshold(x, [int(bool(labels[place])) for place in others]))
-    return found
 
 
 def _balanced(verdicts: Sequence[Decision], labels: Sequence[bool | None]) -> str:

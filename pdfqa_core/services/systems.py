@@ -26,14 +26,9 @@ def grid(base: Settings, chunkers: Sequence[str], retrievers: Sequence[str]) -> 
     A retriever may bring its model, such as one that was trained here: "hybrid + my-bi-encoder". Raises UsageError for
     an unknown name.
     """
-    found: dict[str, Settings] = {}
-    for chunker in chunkers or (base.chunking.chunker,):
-        for retriever in retrievers or (base.retrieval.retriever,):
-            settings = _found_by(base.changed("chunking", chunker=chunker), retriever)
-            recipes.check(settings)
-            words = described(settings)
-            found[f"{words['retrievers']} · {words['chunkers']}"] = settings
-    return found
+    systems = run_grid(base, {"chunkers": chunkers, "retrievers": retrievers}).values()
+    named = [(described(settings), settings) for settings in systems]
+    return {f"{words['retrievers']} · {words['chunkers']}": settings for words, settings in named}
 
 
 def _found_by(base: Settings, choice: str) -> Settings:

@@ -69,14 +69,13 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class AnnotationProgress:
-    """How far an annotator is; the two times are None until an item is finished.
+    """How far an annotator is; `minutes_left` is None until an item is finished.
 
-    `seconds_per_item` is the median over finished items, `minutes_left` that times the open ones, rounded up.
+    It is the median of the seconds of finished items times the open ones, rounded up.
     """
 
     done: int
     total: int
-    seconds_per_item: float | None = None
     minutes_left: int | None = None
 
 
@@ -141,8 +140,7 @@ def progress_of(seconds: Mapping[str, float], skipped: int, total: int) -> Annot
     done = len(seconds) + skipped
     if not seconds:
         return AnnotationProgress(done, total)
-    per_item = median(seconds.values())
-    return AnnotationProgress(done, total, per_item, ceil(per_item * (total - done) / 60))
+    return AnnotationProgress(done, total, ceil(median(seconds.values()) * (total - done) / 60))
 
 
 def parts_needed(passages: int, criteria: Sequence[Criterion]) -> int:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
 
-from sqlalchemy import Connection, Row, delete, func, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.json_codec import decode, encode
 from pdfqa_core.storage.database import Database, record, row_of
 from pdfqa_core.storage.records import Outcome, SyntheticQuestion
 from pdfqa_core.storage.tables import documents, synthetic_questions
-from pdfqa_core.types import Span
 
 LONGEST = 400  # characters of a question
 LONGEST_ANSWER = 2000
@@ -28,8 +25,7 @@ class SyntheticQuestions:
     def add(self, owner: str, made: Sequence[SyntheticQuestion]) -> None:
         """Store all questions of a passage at once; nothing where the document has been removed meanwhile."""
         rows = [
-            row_of(synthetic_questions, one)
-            | {"owner": owner, "spans": encode(one.spans), "outcome": one.outcome.value, "position": position}
+            row_of(synthetic_questions, one) | {"owner": owner, "position": position}
             for position, one in enumerate(made)
         ]
         ids = {one.document_id for one in made}
@@ -42,12 +38,12 @@ class SyntheticQuestions:
         self, owner: str, outcomes: Collection[Outcome] = tuple(Outcome), document_ids: Collection[str] = ()
     ) -> tuple[SyntheticQuestion, ...]:
         """Return the questions with these outcomes, of these documents (none given: of all), as they were made."""
-        query = select(synthetic_questions).where(_C.owner == owner, _C.outcome.in_([one.value for one in outcomes]))
+        query = select(synthetic_questions).where(_C.owner == owner, _C.outcome.in_(list(outcomes)))
         if document_ids:
             query = query.where(_C.document_id.in_(list(document_ids)))
         with self._database.read() as connection:
-            rows = connection.execute(query.order_by(_C.made_at, _C.position, _C.id)).all()
-        return tuple(_question(row) for row in rows)
+            rows = connection.execute(query.order_by(_C.made_at, _C.position, _C.id))
+            return tuple(record(SyntheticQuestion, row) for row in rows)
 
     def passages(self, owner: str, kind: str, model: str, seed: int) -> frozenset[str]:
         """Return the ids of the passages that questions have been made of in this way, or conversations begun."""
@@ -73,7 +69,7 @@ class SyntheticQuestions:
             if len(changed.get(name, "")) > longest:
                 what = {"text": "question", "answer": "answer"}[name]
                 raise UsageError(f"The {what} has {len(changed[name])} characters.", f"Use at most {longest}.")
-        decided = {"outcome": outcome.value} | ({} if outcome is Outcome.DROPPED else {"reason": ""})
+        decided: dict[str, str] = {"outcome": outcome} | ({} if outcome is Outcome.DROPPED else {"reason": ""})
         return self._change(owner, question_id, changed, decided)
 
     def restore(self, owner: str, before: SyntheticQuestion) -> None:
@@ -82,7 +78,7 @@ class SyntheticQuestions:
         Raises UsageError for an unknown question.
         """
         words = {"text": before.text, "answer": before.answer}
-        self._change(owner, before.id, words, {"outcome": before.outcome.value, "reason": before.reason})
+        self._change(owner, before.id, words, {"outcome": before.outcome, "reason": before.reason})
 
     def _change(
         self, owner: str, question_id: str, words: dict[str, str], decided: dict[str, str]
@@ -95,11 +91,11 @@ class SyntheticQuestions:
             whole = (_C.owner == owner, _C.conversation == row.conversation) if row.conversation else mine
             connection.execute(update(synthetic_questions).where(*whole).values(decided))
             connection.execute(update(synthetic_questions).where(*mine).values({**decided, **words}))
-            return _question(connection.execute(select(synthetic_questions).where(*mine)).one())
+            return record(SyntheticQuestion, connection.execute(select(synthetic_questions).where(*mine)).one())
 
     def remove(self, owner: str, outcomes: Collection[Outcome], ids: Sequence[str] | None = None) -> int:
         """Delete the questions with these outcomes, of these `ids` (None: of all); return how many there were."""
-        chosen = delete(synthetic_questions).where(_C.owner == owner, _C.outcome.in_([one.value for one in outcomes]))
+        chosen = delete(synthetic_questions).where(_C.owner == owner, _C.outcome.in_(list(outcomes)))
         chosen = chosen if ids is None else chosen.where(_C.id.in_(ids))
         with self._database.write() as connection:
             return connection.execute(chosen).rowcount
@@ -108,7 +104,3 @@ class SyntheticQuestions:
 def remove(connection: Connection, document_id: str, owner: str) -> None:
     """Delete the owner's questions about a document within a transaction."""
     connection.execute(delete(synthetic_questions).where(_C.document_id == document_id, _C.owner == owner))
-
-
-def _question(row: Row[Any]) -> SyntheticQuestion:
-    return record(SyntheticQuestion, row, spans=decode(tuple[Span, ...], row.spans), outcome=Outcome(row.outcome))

@@ -33,9 +33,10 @@ from sqlalchemy.types import TypeDecorator
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.json_codec import encode, restore
+from pdfqa_core.storage.records import Outcome
 from pdfqa_core.study_types import Criterion, ItemDetails, Role, StudyState
 from pdfqa_core.text import clean, clean_all
-from pdfqa_core.types import DocumentState, Thumb
+from pdfqa_core.types import DocumentState, Span, Thumb
 
 # ----------------------------------------------------------------------------------------------------
 # Column types that behave the same in SQLite and PostgreSQL.
@@ -241,14 +242,14 @@ synthetic_questions = Table(
     text_column("owner"),
     text_column("document_id"),
     text_column("passage_id"),
-    text_column("spans"),
+    Column("spans", Typed(tuple[Span, ...], tuple), nullable=False),
     text_column("passage"),
     text_column("text"),
     text_column("made"),
     text_column("kind"),
     text_column("model"),
     Column("seed", BigInteger, nullable=False),
-    text_column("outcome"),
+    Column("outcome", Kinds(Outcome), nullable=False),
     text_column("reason"),
     Column("made_at", UtcDateTime, nullable=False),
     Column("position", Integer, nullable=False),

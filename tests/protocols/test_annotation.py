@@ -66,7 +66,7 @@ def test_progress_counts_finished_items_and_their_median_time() -> None:
     whole = filled(T1, seconds=500)
     assert [progress(whole[:n] + whole[n + 1 :]).done for n in range(len(whole))] == [0] * 4
     ratings = (*filled(T1, seconds=40), *filled(T2, seconds=100), *filled(T3, "Ben"))
-    assert progress(ratings) == annotation.AnnotationProgress(2, 3, 70, 2)
+    assert progress(ratings) == annotation.AnnotationProgress(2, 3, 2)
     everything = progress((*ratings, *filled(T3, seconds=70)))
     assert (everything.done, everything.minutes_left) == (3, 0)
 

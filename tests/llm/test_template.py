@@ -46,14 +46,19 @@ def test_a_template_that_does_not_compile_is_reported():
         ChatTemplate("{% for %}")
 
 
-def test_a_template_that_marks_replies_for_training_is_filled():
-    source = "{% for m in messages %}{% generation %}{{ m.content }}{% endgeneration %}{% endfor %}"
-    assert ChatTemplate(source).render([Message("user", "Hello.")]) == "Hello."
-
-
-def test_a_model_that_may_think_is_told_not_to():
-    source = "{% if enable_thinking is defined and enable_thinking is false %}{{ '<think></think>' }}{% endif %}"
-    assert ChatTemplate(source).render([Message("user", "Is it?")]) == "<think></think>"
+@pytest.mark.parametrize(
+    ("source", "rendered"),
+    [
+        ("{% for m in messages %}{% generation %}{{ m.content }}{% endgeneration %}{% endfor %}", "Is it?"),
+        (
+            "{% if enable_thinking is defined and enable_thinking is false %}{{ '<think></think>' }}{% endif %}",
+            "<think></think>",
+        ),
+    ],
+    ids=["replies marked for training", "no thinking"],
+)
+def test_what_templates_ask_for_besides_messages_is_there(source, rendered):
+    assert ChatTemplate(source).render([Message("user", "Is it?")]) == rendered
 
 
 @pytest.mark.parametrize(

@@ -31,16 +31,7 @@ DOOR = "The west entrance is locked at 9 pm and the east entrance at 11 pm."
         (INCOME, "What was net income?", "Net income was $207 million.", "Net income was $318 million."),
         (DOOR, "When is the east entrance locked?", "The east entrance is locked at 11 pm.",
          "The east entrance is locked at 9 pm."),
-    ],
-)  # fmt: skip
-def test_what_is_said_of_two_things_in_one_sentence_is_told_apart(text, question, right, wrong):
-    assert ticked(text, right, question)
-    assert not ticked(text, wrong, question)
-
-
-@pytest.mark.parametrize(
-    ("text", "question", "right", "wrong"),
-    [
+        # a small word decides
         ("Net sales rose by $35 million to $420 million in 2023.", "How did net sales develop?",
          "Net sales rose by $35 million.", "Net sales rose to $35 million."),
         ("The motion was carried by seven votes to four.", "How was the vote?",
@@ -66,7 +57,7 @@ def test_what_is_said_of_two_things_in_one_sentence_is_told_apart(text, question
          "The report must be filed no earlier than 90 days after the event."),
     ],
 )  # fmt: skip
-def test_a_small_word_decides(text, question, right, wrong):
+def test_what_is_said_of_two_things_in_one_sentence_and_a_small_word_are_told_apart(text, question, right, wrong):
     assert ticked(text, right, question)
     assert not ticked(text, wrong, question)
 

@@ -1,29 +1,29 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pdfqa_core.reading.generative import MarkerFilter, cut_at_loop
 
 
-def test_a_repeated_sentence_is_cut():
-    text = "The plan covers dental care. It costs 40 dollars. The plan covers dental care."
-    assert cut_at_loop(text) == "The plan covers dental care. It costs 40 dollars."
-
-
-def test_a_repeated_line_is_cut():
-    assert cut_at_loop("- covers dental care fully\n- eyes\n- covers dental care fully\n") == (
-        "- covers dental care fully\n- eyes"
-    )
-
-
-def test_a_piece_three_times_in_a_row_is_cut():
-    text = "It covers the plan, the plan, the plan, the plan, "
-    assert cut_at_loop(text) == "It covers the plan"
-
-
-def test_a_text_without_loop_is_left_alone():
-    assert cut_at_loop("The first plan covers dental care. The second plan covers eye care.") is None
-    assert cut_at_loop("Yes. No. Yes. Maybe. Yes.") is None
-    assert cut_at_loop("") is None
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        (
+            "The plan covers dental care. It costs 40 dollars. The plan covers dental care.",
+            "The plan covers dental care. It costs 40 dollars.",
+        ),
+        (
+            "- covers dental care fully\n- eyes\n- covers dental care fully\n",
+            "- covers dental care fully\n- eyes",
+        ),
+        ("It covers the plan, the plan, the plan, the plan, ", "It covers the plan"),
+        ("The first plan covers dental care. The second plan covers eye care.", None),
+        ("Yes. No. Yes. Maybe. Yes.", None),
+        ("", None),
+    ],
+)
+def test_what_is_repeated_is_cut_and_a_text_without_loop_is_left_alone(text, kept):
+    assert cut_at_loop(text) == kept
 
 
 @given(st.lists(st.text("ab [1],]", max_size=6), max_size=12))
@@ -33,13 +33,13 @@ def test_held_back_text_is_never_lost(pieces):
     assert [c for c in out if c in "ab"] == [c for c in "".join(pieces) if c in "ab"]
 
 
-def test_a_marker_in_several_pieces_is_not_shown():
-    shown = MarkerFilter()
-    assert "".join(shown.feed(piece) for piece in ["Leave", " is paid", " [", "1", "]", ".", " More"]) == (
-        "Leave is paid. More"
-    )
-
-
-def test_other_brackets_are_shown():
-    shown = MarkerFilter()
-    assert shown.feed("see [Smith") + shown.feed(" 2010] and") + shown.flush() == "see [Smith 2010] and"
+@pytest.mark.parametrize(
+    ("pieces", "shown"),
+    [
+        (["Leave", " is paid", " [", "1", "]", ".", " More"], "Leave is paid. More"),
+        (["see [Smith", " 2010] and"], "see [Smith 2010] and"),
+    ],
+)
+def test_a_marker_in_several_pieces_is_not_shown_and_other_brackets_are(pieces, shown):
+    markers = MarkerFilter()
+    assert "".join(map(markers.feed, pieces)) + markers.flush() == shown

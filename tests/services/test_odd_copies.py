@@ -68,10 +68,10 @@ def test_a_study(store: Store, tmp_path: Path) -> None:
         studies, files = study_services(elsewhere)
 
         def take(odd: str) -> None:
-            elsewhere.owners.remove("you")
             study = files.take_in("you", packed(odd, STUDY, others), "odd.zip")
             files.file("you", study.id, None)
             studies.file("you", study.id, "csv", None)
+            elsewhere.owners.remove("you")
 
         assert faults(changed(content, ODD), take) == ("", True)
 

@@ -1,4 +1,4 @@
-"""Both kinds of model: 12 steps on a toy corpus find everything; a chunked batch has the gradients of a whole one."""
+"""Both kinds of model: 8 steps on a toy corpus find everything; a chunked batch has the gradients of a whole one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.training.corpus import corpus, examples, pairs
 torch = pytest.importorskip("torch")
 pytest.importorskip("sentence_transformers")
 TOY = TrainingSettings(
-    steps=12, batch=8, learning_rate=5e-4, warm_up=0.1, chunk=8, evaluate_every=12, patience=0, k=1, seed=1
+    steps=8, batch=8, learning_rate=5e-4, warm_up=0.1, chunk=8, evaluate_every=8, patience=0, k=1, seed=1
 )
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import getpass
-import json
 import sys
 
 from pdfqa_core.cli.options import add_common, settings_of, workspace_of
+from pdfqa_core.cli.terminal import told
 from pdfqa_core.errors import UsageError
 from pdfqa_core.services import Services
 from pdfqa_core.services.accounts import AccountRole
@@ -75,21 +75,16 @@ def run(arguments: argparse.Namespace) -> int:
             {"name": one.name, "role": one.role.value, "until": one.ends_at.isoformat(timespec="minutes")}
             for one in people.invitations()
         ]
-    if arguments.json:
-        made = {"link": link} if link else {}
-        print(json.dumps({"accounts": rows, "invitations": waiting, **made}, ensure_ascii=False))
-        return 0
+    found: dict[str, object] = {"accounts": rows, "invitations": waiting}
     if link:
-        print(f"Give this link to {invitation.name}; it works once, until {invitation.ends_at:%Y-%m-%d %H:%M} UTC:")
-        print(link if arguments.address else f"{link}  (behind the address of your server)")
-        return 0
-    for row in rows:
-        print(f"{row['name']} ({row['role']})")
-    for row in waiting:
-        print(f"{row['name']} ({row['role']}), invited until {row['until']}")
-    if not rows:
-        print("There are no accounts: whoever uses this computer uses the program without signing in.")
-    return 0
+        until = f"{invitation.ends_at:%Y-%m-%d %H:%M} UTC"
+        behind = "" if arguments.address else "  (behind the address of your server)"
+        lines = [f"Give this link to {invitation.name}; it works once, until {until}:", f"{link}{behind}"]
+        return told(arguments, found | {"link": link}, *lines)
+    lines = [f"{row['name']} ({row['role']})" for row in rows]
+    lines += [f"{row['name']} ({row['role']}), invited until {row['until']}" for row in waiting]
+    none = "There are no accounts: whoever uses this computer uses the program without signing in."
+    return told(arguments, found, *lines, *([] if rows else [none]))
 
 
 def _asked(name: str) -> str:

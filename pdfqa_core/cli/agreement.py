@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from pdfqa_core.cli.options import add_common, listed, write_file
+from pdfqa_core.cli.terminal import told
 from pdfqa_core.exports.agreement import agreement_frame, agreement_html
 from pdfqa_core.exports.frames import format_of, write_frame
 from pdfqa_core.json_codec import plain
@@ -82,15 +82,11 @@ def run(arguments: argparse.Namespace) -> int:
     )
     many, pairs, notes = found.many, found.pairs, found.notes
     _write(arguments, pairs, many, notes)
-    if arguments.json:
-        rows = {one.criterion: _row_of_many(one) for one in many} or {pair.criterion: _row(pair) for pair in pairs}
-        print(json.dumps({"criteria": rows, "left_out": found.left_out, "notes": notes}, ensure_ascii=False))
-        return 0
+    rows = {one.criterion: _row_of_many(one) for one in many} or {pair.criterion: _row(pair) for pair in pairs}
     texts = [described_many(one, arguments.weights) for one in many] or [
         described(pair, arguments.weights) for pair in pairs
     ]
-    print("\n".join([*texts, *notes]))
-    return 0
+    return told(arguments, {"criteria": rows, "left_out": found.left_out, "notes": notes}, *texts, *notes)
 
 
 def described_many(one: AgreementOfMany, weights: str | None = None) -> str:

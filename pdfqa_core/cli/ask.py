@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Mapping, Sequence
 
 from pdfqa_core.cli import terminal
@@ -42,12 +41,8 @@ def run(arguments: argparse.Namespace) -> int:
         if turn.answer.stopped:
             raise StoppedError
         documents = {document.id: document for document in services.documents.kept.list(LOCAL_OWNER)}
-    if arguments.json:
-        row = {**turn_row(turn, documents), "conversation_id": stored.conversation_id}
-        print(json.dumps(row, ensure_ascii=False))
-    else:
-        print(plain_turn(turn, documents))
-    return 0
+    row = {**turn_row(turn, documents), "conversation_id": stored.conversation_id}
+    return terminal.told(arguments, row, plain_turn(turn, documents))
 
 
 def answered(

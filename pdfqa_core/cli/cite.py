@@ -7,9 +7,9 @@ import json
 import sys
 from pathlib import Path
 
-from pdfqa_core.cli.ingest import add_password, password_of
+from pdfqa_core.cli.ingest import add_password, named_file, password_of
 from pdfqa_core.cli.options import add_common, write_file
-from pdfqa_core.errors import PdfQAError, UsageError
+from pdfqa_core.errors import PdfQAError
 from pdfqa_core.exports.citing import FORMS, Source, source_of
 from pdfqa_core.extraction.process.properties import read_properties
 
@@ -27,9 +27,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the entry. Raises PdfQAError (exit status 1) where the file does not say enough for one."""
-    path: Path = arguments.pdf
-    if not path.is_file():
-        raise UsageError(f"There is no such file: {path}.", "Check the path.")
+    path = named_file(arguments.pdf)
     source = source_of(read_properties(path, password=password_of(arguments)), path.name)
     if source.missing:
         raise PdfQAError(f"{path.name} cannot be cited. {source.missing_words}", _hint(source))

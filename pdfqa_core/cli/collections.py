@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
+from typing import Any
 
 from pdfqa_core.cli.options import add_common, settings_of, workspace_of
+from pdfqa_core.cli.terminal import told
 from pdfqa_core.services import LOCAL_OWNER, Services
 
 
@@ -20,17 +21,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Print each collection and the files in it."""
     with Services.open(workspace_of(arguments), settings_of(arguments)) as services:
         names = services.documents.filenames(LOCAL_OWNER)
-        rows = [
+        rows: list[dict[str, Any]] = [
             {"name": one.name, "id": one.id, "documents": [names[i] for i in one.document_ids if i in names]}
             for one in services.documents.collections.kept.list(LOCAL_OWNER)
         ]
-    if arguments.json:
-        print(json.dumps({"collections": rows}, ensure_ascii=False))
-        return 0
-    for row in rows:
-        print(row["name"])
-        for name in row["documents"] or ["(no documents)"]:
-            print(f"  {name}")
-    if not rows:
-        print("There are no collections. Make one with: pdfqa ingest FOLDER --collection NAME")
-    return 0
+    lines = ["\n  ".join([row["name"], *(row["documents"] or ["(no documents)"])]) for row in rows]
+    none = "There are no collections. Make one with: pdfqa ingest FOLDER --collection NAME"
+    return told(arguments, {"collections": rows}, *(lines or [none]))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
 from pdfqa_core.cli.options import add_common, settings_of, workspace_of, write_file
 from pdfqa_core.cli.study import study_named
+from pdfqa_core.cli.terminal import told
 from pdfqa_core.errors import UsageError
 from pdfqa_core.exports.studies import FORMATS
 from pdfqa_core.services import LOCAL_OWNER, Services
@@ -66,5 +66,4 @@ def run(arguments: argparse.Namespace) -> int:
     moment = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     path = arguments.output or workspace / "exports" / f"{arguments.what}-{moment}.{suffix}"
     write_file(path, data)
-    print(json.dumps({"file": str(path), "rows": rows}) if arguments.json else f"{rows} rows in {path}")
-    return 0
+    return told(arguments, {"file": str(path), "rows": rows}, f"{rows} rows in {path}")

@@ -9,12 +9,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pdfqa_core.cli import terminal
-from pdfqa_core.cli.ingest import add_password, password_of
+from pdfqa_core.cli.ingest import add_password, named_file, password_of
 from pdfqa_core.cli.options import add_common, add_settings, settings_of, write_file
 from pdfqa_core.errors import DocumentError, UsageError
 from pdfqa_core.exports import extracted
+from pdfqa_core.extraction.process.worker import ReadResult
 from pdfqa_core.retrieval import PageRange, page_range
 from pdfqa_core.services.readings import read_pdf
+from pdfqa_core.settings import Settings
 from pdfqa_core.types import DocumentState, Page
 
 _SUFFIXES = {".md": "markdown", ".markdown": "markdown", ".json": "json", ".txt": "txt"}
@@ -46,16 +48,20 @@ def page_ranges(text: str) -> tuple[PageRange, ...]:
     return tuple(page_range(part) for part in text.split(","))
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Read the file and write its pages. Raises DocumentError (exit status 1) where it has none to read."""
-    path: Path = arguments.pdf
-    if not path.is_file():
-        raise UsageError(f"There is no such file: {path}.", "Check the path.")
-    settings = settings_of(arguments)
-    result = read_pdf(path, settings.extraction, password_of(arguments), terminal.show)
+def read_usable(path: Path, settings: Settings, password: str | None) -> ReadResult:
+    """Return a PDF as it was read, with progress. Raises DocumentError where it has no pages to read."""
+    result = read_pdf(path, settings.extraction, password, terminal.show)
     terminal.clear()
     if not result.state.usable:
         raise DocumentError(result.state, result.reason, HINTS.get(result.state, ""))
+    return result
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read the file and write its pages. Raises DocumentError (exit status 1) where it has none to read."""
+    path = named_file(arguments.pdf)
+    settings = settings_of(arguments)
+    result = read_usable(path, settings, password_of(arguments))
     form = arguments.to or _SUFFIXES.get(arguments.output.suffix.lower() if arguments.output else "", "markdown")
     read = extracted.ReadFile(
         path.name,

@@ -46,6 +46,13 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     command.set_defaults(run=run)
 
 
+def named_file(path: Path) -> Path:
+    """Return the path of the one PDF that a command is about. Raises UsageError where it is not there."""
+    if not path.is_file():
+        raise UsageError(f"There is no such file: {path}.", "Check the path.")
+    return path
+
+
 def add_password(parser: argparse.ArgumentParser) -> None:
     """Add --password-file."""
     parser.add_argument("--password-file", type=Path, help="file whose first line is the password of encrypted PDFs")

@@ -6,6 +6,8 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -175,15 +177,14 @@ def run_download(arguments: argparse.Namespace) -> int:
         raise UsageError(f"The settings name {name or llm.url}, which is not downloaded.", "Name a model of the list.")
     began, chosen = time.monotonic(), entry(name)
     path = _fetched(chosen, _files(arguments), quiet=arguments.json)
-    seconds = time.monotonic() - began
-    if arguments.json:
-        row = {"name": chosen.name, "path": str(path), "bytes": path.stat().st_size, "seconds": round(seconds, 3)}
-        print(json.dumps(row, ensure_ascii=False))
-        return 0
-    print(f"{chosen.title} is here: {path}")
-    if chosen.name != llm.model:
+    if chosen.name != llm.model and not arguments.json:
         print(f"Use it on the Models tab, or with --model {chosen.name} or PDFQA_MODEL={chosen.name}.", file=sys.stderr)
-    return 0
+    row = {"name": chosen.name, "path": str(path), "bytes": path.stat().st_size, "seconds": _seconds(began)}
+    return terminal.told(arguments, row, f"{chosen.title} is here: {path}")
+
+
+def _seconds(began: float) -> float:
+    return round(time.monotonic() - began, 3)
 
 
 def _download_encoder(arguments: argparse.Namespace) -> int:
@@ -191,21 +192,25 @@ def _download_encoder(arguments: argparse.Namespace) -> int:
     if not arguments.json:
         lines = f"Downloading {chosen.title}: {chosen.size / 1e6:,.0f} MB, under the {chosen.licence} licence.\n"
         print(f"{lines}From {chosen.url}. Ctrl-C stops it; the same command goes on from there.", file=sys.stderr)
-    try:
+    with _goes_on(lambda: "; what has arrived is kept"):
         path = fetch_encoder(chosen, encoders.folder, on_progress=_show)
+    if not arguments.json:
+        print(f'Use it on the Models tab, or with embedding_model = "{chosen.name}".', file=sys.stderr)
+    row = {"name": chosen.name, "path": str(path), "seconds": _seconds(began)}
+    return terminal.told(arguments, row, f"{chosen.title} is here: {path}")
+
+
+@contextmanager
+def _goes_on(kept: Callable[[], str]) -> Iterator[None]:
+    """Say what is `kept` of a download that Ctrl-C stops within the block."""
+    try:
+        yield
     except KeyboardInterrupt:
-        stopped = StoppedError("Stopped; what has arrived is kept.")
+        stopped = StoppedError(f"Stopped{kept()}.")
         stopped.hint = "The same command goes on from there."
         raise stopped from None
     finally:
         terminal.clear()
-    if arguments.json:
-        row = {"name": chosen.name, "path": str(path), "seconds": round(time.monotonic() - began, 3)}
-        print(json.dumps(row, ensure_ascii=False))
-    else:
-        print(f"{chosen.title} is here: {path}")
-        print(f'Use it on the Models tab, or with embedding_model = "{chosen.name}".', file=sys.stderr)
-    return 0
 
 
 def run_prepare(arguments: argparse.Namespace) -> int:
@@ -222,11 +227,8 @@ def run_prepare(arguments: argparse.Namespace) -> int:
     finally:
         terminal.clear()
     assert made is not None
-    if arguments.json:
-        print(json.dumps({"name": encoder.name, "form": encoder.form, **asdict(made)}, ensure_ascii=False))
-    else:
-        print(f"{encoder.name}: {encoder.speed_words}")
-    return 0
+    row = {"name": encoder.name, "form": encoder.form, **asdict(made)}
+    return terminal.told(arguments, row, f"{encoder.name}: {encoder.speed_words}")
 
 
 def _fetched(chosen: CatalogueEntry, files: ModelFiles, *, quiet: bool) -> Path:
@@ -238,18 +240,15 @@ def _fetched(chosen: CatalogueEntry, files: ModelFiles, *, quiet: bool) -> Path:
         )
     if path is not None and (path.parent != files.folder or not chosen.sha256):
         return path
+
+    def kept() -> str:
+        arrived = partial_bytes(files.folder, chosen.file)
+        return f" with {arrived / 1e6:,.0f} of {chosen.size / 1e6:,.0f} MB, which are kept"
+
     if path is None and not quiet:
-        kept = partial_bytes(files.folder, chosen.file)
-        print(_announced(chosen, chosen.size - kept), file=sys.stderr)
-    try:
+        print(_announced(chosen, chosen.size - partial_bytes(files.folder, chosen.file)), file=sys.stderr)
+    with _goes_on(kept):
         return download(chosen, files.folder, on_progress=_show)
-    except KeyboardInterrupt:
-        kept = partial_bytes(files.folder, chosen.file)
-        stopped = StoppedError(f"Stopped with {kept / 1e6:,.0f} of {chosen.size / 1e6:,.0f} MB, which are kept.")
-        stopped.hint = "The same command goes on from there."
-        raise stopped from None
-    finally:
-        terminal.clear()
 
 
 def _announced(chosen: CatalogueEntry, size: int) -> str:
@@ -274,39 +273,28 @@ def _show(step: Progress) -> None:
 
 def run_add(arguments: argparse.Namespace) -> int:
     """Remember a file."""
-    files = _files(arguments)
-    path = files.add(arguments.model)
-    if arguments.json:
-        print(json.dumps({"name": path, "path": path}, ensure_ascii=False))
-    else:
-        print(f"Added {path}")
+    path = _files(arguments).add(arguments.model)
+    if not arguments.json:
         print("Use it on the Models tab, or with --model PATH or PDFQA_MODEL=PATH.", file=sys.stderr)
-    return 0
+    return terminal.told(arguments, {"name": path, "path": path}, f"Added {path}")
 
 
 def run_compare(arguments: argparse.Namespace) -> int:
     """Ask, and print a table with a sentence on which model to take; the sample is added where no file is named."""
     with Services.open(workspace_of(arguments), settings_of(arguments)) as services, stopping(services):
         named = (LOCAL_OWNER, arguments.model, arguments.data, services.settings)
-        for event in compare_models(services.evaluation, services.documents, *named):
-            if isinstance(event, Progress):
-                terminal.show(event)
-            else:
-                found = event
-    terminal.clear()
-    if arguments.json:
-        print(json.dumps(asdict(found), ensure_ascii=False))
-        return 0
-    print(f"{'model':<24}    right {'F1':>18}  sure  cautioned  nothing  failed  seconds  first word  tokens/s  memory")
+        found = terminal.last(compare_models(services.evaluation, services.documents, *named))
+    lines = [
+        f"{'model':<24}    right {'F1':>18}  sure  cautioned  nothing  failed  seconds  first word  tokens/s  memory"
+    ]
     for row in found.rows:
         f1 = "" if row.f1 is None else f"{row.f1:.2f} [{row.low or 0:.2f}, {row.high or 0:.2f}]"
         seconds, first, rate = (f"{value:.1f}" if value else "" for value in (row.seconds, row.first_word, row.rate))
-        print(
+        lines.append(
             f"{row.model[-24:]:<24} {f'{row.right} of {row.n}':>8} {f1:>18}  {row.sure:>4}  {row.cautioned:>9}  "
             f"{row.nothing:>7}  {row.failed:>6}  {seconds:>7}  {first:>10}  {rate:>8}  {row.memory / 1e9:.1f} GB"
         )
-    print(found.advice)
-    return 0
+    return terminal.told(arguments, asdict(found), *lines, found.advice)
 
 
 def run_remove(arguments: argparse.Namespace) -> int:
@@ -324,8 +312,5 @@ def run_remove(arguments: argparse.Namespace) -> int:
             raise UsageError(f"{arguments.model} is not on this computer.", "See which are: pdfqa models list")
     else:
         deleted = files.remove(arguments.model)
-    if arguments.json:
-        print(json.dumps({"name": arguments.model, "removed": True, "deleted": deleted}, ensure_ascii=False))
-    else:
-        print(f"Deleted {arguments.model}" if deleted else f"Forgot {arguments.model}; the file stays where it is")
-    return 0
+    said = f"Deleted {arguments.model}" if deleted else f"Forgot {arguments.model}; the file stays where it is"
+    return terminal.told(arguments, {"name": arguments.model, "removed": True, "deleted": deleted}, said)

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
 from pdfqa_core.cli import terminal
-from pdfqa_core.cli.extract import HINTS
-from pdfqa_core.cli.ingest import add_password, password_of
+from pdfqa_core.cli.extract import read_usable
+from pdfqa_core.cli.ingest import add_password, named_file, password_of
 from pdfqa_core.cli.options import add_common, add_settings, settings_of
-from pdfqa_core.errors import DocumentError, UsageError
 from pdfqa_core.extraction.process.properties import read_properties
 from pdfqa_core.services.overview import Overview, overview
-from pdfqa_core.services.readings import read_pdf
 from pdfqa_core.types import Document
 
 
@@ -31,14 +28,9 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what the PDF is. Raises DocumentError (exit status 1) where it cannot be read."""
-    path: Path = arguments.pdf
-    if not path.is_file():
-        raise UsageError(f"There is no such file: {path}.", "Check the path.")
+    path = named_file(arguments.pdf)
     password = password_of(arguments)
-    result = read_pdf(path, settings_of(arguments).extraction, password, terminal.show)
-    terminal.clear()
-    if not result.state.usable:
-        raise DocumentError(result.state, result.reason, HINTS.get(result.state, ""))
+    result = read_usable(path, settings_of(arguments), password)
     document = Document(
         "",
         result.title,
@@ -52,8 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
         authors=result.authors,
     )
     found = overview(document, result.pages, read_properties(path, password=password).outline)
-    print(json.dumps(_row(found), ensure_ascii=False) if arguments.json else _text(found))
-    return 0
+    return terminal.told(arguments, _row(found), _text(found))
 
 
 def _row(found: Overview) -> dict[str, object]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 
 from pdfqa_core.cli import terminal
 from pdfqa_core.cli.options import add_common, add_questions, add_settings, scope_of, settings_of, workspace_of
@@ -39,15 +38,9 @@ def run(arguments: argparse.Namespace) -> int:
         )
         documents = {document.id: document for document in services.documents.kept.list(LOCAL_OWNER)}
     rows = [hit_row(hit, documents) for hit in hits]
-    if arguments.json:
-        print(json.dumps({"hits": rows}, ensure_ascii=False))
-        return 0
-    for row in rows:
-        pages = ", ".join(map(str, row["pages"]))
-        print(
-            f"{row['rank']}. {row['filename']}, p. {pages}  (score {row['score']:.3f})\n"
-            f"   {' '.join(row['text'].split())}\n"
-        )
-    if not rows:
-        print("Nothing was found.")
-    return 0
+    lines = [
+        f"{row['rank']}. {row['filename']}, p. {', '.join(map(str, row['pages']))}  (score {row['score']:.3f})\n"
+        f"   {' '.join(row['text'].split())}\n"
+        for row in rows
+    ]
+    return terminal.told(arguments, {"hits": rows}, *(lines or ["Nothing was found."]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 from pdfqa_core.cli.agreement import described, described_many
 from pdfqa_core.cli.evaluate.shown import reporter
 from pdfqa_core.cli.options import add_common, add_settings, settings_of, workspace_of, write_file
+from pdfqa_core.cli.terminal import told
 from pdfqa_core.errors import PdfQAError, UsageError, in_file
 from pdfqa_core.exports.agreement import EXPLAINED, HEAD, trust_rows
 from pdfqa_core.exports.frames import FORMATS
@@ -141,13 +141,12 @@ def give(arguments: argparse.Namespace, data: bytes, kind: str) -> int:
     """Write a file where it is wanted, else on standard output. Raises UsageError for one that no terminal shows."""
     if arguments.output:
         write_file(arguments.output, data)
-        print(json.dumps({"file": str(arguments.output)}) if arguments.json else f"written: {arguments.output}")
-    elif kind in _BINARY:
+        return told(arguments, {"file": str(arguments.output)}, f"written: {arguments.output}")
+    if kind in _BINARY:
         raise UsageError(f"A {kind} file is not shown on a terminal.", "Name a file with --output.")
-    elif arguments.json:
-        print(json.dumps({"content": data.decode("utf-8-sig")}, ensure_ascii=False))
-    else:
-        sys.stdout.buffer.write(data)
+    if arguments.json:
+        return told(arguments, {"content": data.decode("utf-8-sig")})
+    sys.stdout.buffer.write(data)
     return 0
 
 
@@ -157,10 +156,8 @@ def run_export(arguments: argparse.Namespace) -> int:
         study = study_named(services.studies.list(LOCAL_OWNER), arguments.study)
         file = services.studies.files.file(LOCAL_OWNER, study.id, None)
     write_file(arguments.output, file.data)
-    _told(
-        arguments, {"file": str(arguments.output), "ratings": file.rows}, f"{file.rows} ratings in {arguments.output}"
-    )
-    return 0
+    found = {"file": str(arguments.output), "ratings": file.rows}
+    return told(arguments, found, f"{file.rows} ratings in {arguments.output}")
 
 
 def run_import(arguments: argparse.Namespace) -> int:
@@ -178,9 +175,8 @@ def run_import(arguments: argparse.Namespace) -> int:
                 study = services.studies.files.of_table(LOCAL_OWNER, data, name, columns, notes)
         ratings = len(services.studies.rated(LOCAL_OWNER, study.id).ratings)
     words = f"{study.name}: {len(study.turn_ids)} answers, {ratings} ratings"
-    found = {"study": study.name, "answers": len(study.turn_ids), "ratings": ratings}
-    _told(arguments, found | ({"notes": notes} if notes else {}), "\n".join([words, *notes]))
-    return 0
+    found: dict[str, object] = {"study": study.name, "answers": len(study.turn_ids), "ratings": ratings}
+    return told(arguments, found | ({"notes": notes} if notes else {}), words, *notes)
 
 
 def run_add(arguments: argparse.Namespace) -> int:
@@ -190,8 +186,7 @@ def run_add(arguments: argparse.Namespace) -> int:
         study = study_named(services.studies.list(LOCAL_OWNER), arguments.study)
         with in_file(arguments.file.name):
             count = services.studies.files.add_ratings(LOCAL_OWNER, study.id, data, columns, arguments.sign_in)
-    _told(arguments, {"study": study.name, "ratings": count}, f"{count} ratings saved in {study.name}")
-    return 0
+    return told(arguments, {"study": study.name, "ratings": count}, f"{count} ratings saved in {study.name}")
 
 
 def _columns(arguments: argparse.Namespace, fields: tuple[str, ...]) -> Columns:
@@ -218,10 +213,6 @@ def _pairs(text: str, option: str) -> dict[str, str]:
             raise UsageError(f"{option}: {part!r} is not NAME=VALUE.", "Write a list like a=b,c=d.")
         found[name.strip()] = value.strip()
     return found
-
-
-def _told(arguments: argparse.Namespace, data: dict[str, object], words: str) -> None:
-    print(json.dumps(data, ensure_ascii=False) if arguments.json else words)
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -265,12 +256,9 @@ def run_make(arguments: argparse.Namespace) -> int:
     with Services.open(workspace_of(arguments), settings_of(arguments)) as services:
         study = services.studies.of_files(LOCAL_OWNER, arguments.name, source, arguments.preset, arguments.annotators)
         names = services.studies.names(LOCAL_OWNER, study.id)
-    if arguments.json:
-        print(json.dumps({"study": study.name, "items": len(study.turn_ids), "annotators": names}, ensure_ascii=False))
-    else:
-        count = len(study.turn_ids)
-        print(f"{study.name}: {count} item{'s' if count > 1 else ''} for {', '.join(names) or 'anybody'}")
-    return 0
+    count = len(study.turn_ids)
+    words = f"{study.name}: {count} item{'s' if count > 1 else ''} for {', '.join(names) or 'anybody'}"
+    return told(arguments, {"study": study.name, "items": count, "annotators": names}, words)
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -325,8 +313,7 @@ def run_measures(arguments: argparse.Namespace) -> int:
             return give(
                 arguments, services.studies.reports.measures_file(LOCAL_OWNER, study.id, found, kind).data, kind
             )
-    _told(arguments, {"study": study.name, "trust": plain(found)}, _text(found))
-    return 0
+    return told(arguments, {"study": study.name, "trust": plain(found)}, _text(found))
 
 
 def _against_gold(
@@ -395,8 +382,7 @@ def run_people(arguments: argparse.Namespace) -> int:
             )
         if arguments.withdraw:
             people.withdraw(*where)
-            print(json.dumps({"withdrawn": arguments.name}) if arguments.json else f"withdrawn: {arguments.name}")
-            return 0
+            return told(arguments, {"withdrawn": arguments.name}, f"withdrawn: {arguments.name}")
         if arguments.password:
             password, link = people.make_password(*where), entrance(study.id)
         elif arguments.renew:
@@ -404,23 +390,16 @@ def run_people(arguments: argparse.Namespace) -> int:
         else:
             link = people.invite(*where, Role.VIEWER if arguments.viewer else Role.ANNOTATOR)
     link = f"{arguments.url.rstrip('/')}/{link}"
-    if arguments.json:
-        print(json.dumps({"name": arguments.name, "link": link, **({"password": password} if password else {})}))
-    else:
-        print("\n".join([link, *([f"password: {password}"] if password else [])]))
-    return 0
+    found = {"name": arguments.name, "link": link, **({"password": password} if password else {})}
+    return told(arguments, found, link, *([f"password: {password}"] if password else []))
 
 
 def _listed(arguments: argparse.Namespace, people: list[dict[str, object]]) -> int:
-    if arguments.json:
-        print(json.dumps({"people": people}, ensure_ascii=False))
-        return 0
+    lines = []
     for one in people:
         state = f"came in {one['came_in']}" if one["came_in"] else "link not used yet"
-        print(f"{one['name']} ({one['role']}): {state}")
-    if not people:
-        print("Nobody is invited yet.")
-    return 0
+        lines.append(f"{one['name']} ({one['role']}): {state}")
+    return told(arguments, {"people": people}, *(lines or ["Nobody is invited yet."]))
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -471,8 +450,7 @@ def run_begin(arguments: argparse.Namespace) -> int:
             services.documents.document_ids(LOCAL_OWNER, arguments.document),
         )
         study = services.evaluation.mahueval.begin(LOCAL_OWNER, arguments.name, plan)
-    print(json.dumps({"study": study.name}) if arguments.json else f"{study.name}: begin on the Annotate tab.")
-    return 0
+    return told(arguments, {"study": study.name}, f"{study.name}: begin on the Annotate tab.")
 
 
 def run_roster(arguments: argparse.Namespace) -> int:
@@ -486,37 +464,34 @@ def run_roster(arguments: argparse.Namespace) -> int:
             overlap = services.evaluation.mahueval.overlap(LOCAL_OWNER, study.id, None) if roster.pairs() else None
         except PdfQAError:
             overlap = None
-    if arguments.json:
-        rows = [
-            {
-                "annotator": one.annotator,
-                "round": one.round,
-                "conversation": one.place,
-                "turns": len(one.turns),
-                "rated": one.rated,
-                "finished": one.finished,
-                "first_question": one.first_question,
-            }
-            for one in roster.held
-        ]
-        found = (
-            None
-            if overlap is None
-            else {
-                "pairs": overlap.pairs,
-                "turns": overlap.counts.turns,
-                "turns_left_out": overlap.counts.left_out,
-                "passages": overlap.counts.passages,
-                "passages_left_out": overlap.counts.passages_left_out,
-                "all_turns": plain(overlap.all),
-                "first_turns": plain(overlap.first),
-            }
-        )
-        left = {name: roster.left(name) for name in roster.plan.evaluators}
-        print(json.dumps({"study": study.name, "held": rows, "left": left, "overlap": found}, ensure_ascii=False))
-        return 0
-    print("\n".join([*roster_lines(roster), *(["", *overlap_lines(overlap)] if overlap else [])]))
-    return 0
+    rows = [
+        {
+            "annotator": one.annotator,
+            "round": one.round,
+            "conversation": one.place,
+            "turns": len(one.turns),
+            "rated": one.rated,
+            "finished": one.finished,
+            "first_question": one.first_question,
+        }
+        for one in roster.held
+    ]
+    found = (
+        None
+        if overlap is None
+        else {
+            "pairs": overlap.pairs,
+            "turns": overlap.counts.turns,
+            "turns_left_out": overlap.counts.left_out,
+            "passages": overlap.counts.passages,
+            "passages_left_out": overlap.counts.passages_left_out,
+            "all_turns": plain(overlap.all),
+            "first_turns": plain(overlap.first),
+        }
+    )
+    left = {name: roster.left(name) for name in roster.plan.evaluators}
+    lines = [*roster_lines(roster), *(["", *overlap_lines(overlap)] if overlap else [])]
+    return told(arguments, {"study": study.name, "held": rows, "left": left, "overlap": found}, *lines)
 
 
 def roster_lines(roster: Roster) -> list[str]:
@@ -597,8 +572,7 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             criteria = services.studies.reports.agreement(LOCAL_OWNER, study.id, None)
             found, text = [{"all": plain(one)} for one in criteria], _agreement(criteria)
-    print(json.dumps({"study": study.name, report: found}, ensure_ascii=False) if arguments.json else text)
-    return 0
+    return told(arguments, {"study": study.name, report: found}, text)
 
 
 def results_text(rows: tuple[ResultRow, ...]) -> str:

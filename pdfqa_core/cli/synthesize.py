@@ -6,7 +6,6 @@ A run that was stopped goes on where it ended: passages of which questions were 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import textwrap
 from collections import Counter
@@ -238,20 +237,14 @@ def run(arguments: argparse.Namespace) -> int:
         }
         for one in made
     ]
-    if arguments.json:
-        print(json.dumps({"questions": rows, **_counts(result), "written": written}, ensure_ascii=False))
-        return 0
+    lines = []
     for row in rows:
-        print(f"{row['outcome']:8} {row['filename']}, page {row['pages'][0]}: {row['question']}")
-        if row["answer"]:
-            print(f"         answer: {row['answer']}")
-        if row["reason"]:
-            print(f"         ({row['reason']})")
-    if result is not None:
-        print(_said(result))
-    if written is not None:
-        print(f"{written} questions in {arguments.output}")
-    return 0
+        lines.append(f"{row['outcome']:8} {row['filename']}, page {row['pages'][0]}: {row['question']}")
+        lines += [f"         answer: {row['answer']}"] if row["answer"] else []
+        lines += [f"         ({row['reason']})"] if row["reason"] else []
+    lines += [_said(result)] if result is not None else []
+    lines += [f"{written} questions in {arguments.output}"] if written is not None else []
+    return terminal.told(arguments, {"questions": rows, **_counts(result), "written": written}, *lines)
 
 
 def _made(

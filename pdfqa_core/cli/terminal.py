@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import logging
 import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from typing import TypeVar, cast
 
 from pdfqa_core.services import Services
 from pdfqa_core.text import clean, duration
 from pdfqa_core.types import Progress
+
+T = TypeVar("T")
 
 # ----------------------------------------------------------------------------------------------------
 # Ctrl-C while an answer is made.
@@ -84,7 +88,30 @@ def show(progress: Progress) -> None:
         print(f"\r\033[K{progress.phase}{count}{left}", end="", file=sys.stderr, flush=True)
 
 
+def last(events: Iterable[Progress | T]) -> T:
+    """Show the progress among the events and return the last one that is none."""
+    found: T | None = None
+    for event in events:
+        if isinstance(event, Progress):
+            show(event)
+        else:
+            found = event
+    clear()
+    return cast(T, found)
+
+
 def clear() -> None:
     """Remove the progress line."""
     if sys.stderr.isatty():
         print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+# ----------------------------------------------------------------------------------------------------
+# What a command prints in the end: lines for people, or one JSON object.
+
+
+def told(arguments: argparse.Namespace, found: Mapping[str, object], *lines: str) -> int:
+    """Print the object where JSON is asked for, else the lines; return the exit status of what is done."""
+    if arguments.json or lines:
+        print(json.dumps(found, ensure_ascii=False) if arguments.json else "\n".join(lines))
+    return 0

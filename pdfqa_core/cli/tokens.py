@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
 
 from pdfqa_core.cli.options import add_common, settings_of, workspace_of
+from pdfqa_core.cli.terminal import told
 from pdfqa_core.services import Services
 
 
@@ -31,11 +31,8 @@ def run_add(arguments: argparse.Namespace) -> int:
     """Make a token and print it."""
     with Services.open(workspace_of(arguments), settings_of(arguments)) as services:
         token = services.people.tokens.add(arguments.name)
-    if arguments.json:
-        print(json.dumps({"name": arguments.name, "token": token}, ensure_ascii=False))
-    else:
-        print(f"{token}\nIt is not shown again. Send it as a header: Authorization: Bearer {token[:10]}…")
-    return 0
+    said = f"It is not shown again. Send it as a header: Authorization: Bearer {token[:10]}…"
+    return told(arguments, {"name": arguments.name, "token": token}, token, said)
 
 
 def run_list(arguments: argparse.Namespace) -> int:
@@ -50,19 +47,12 @@ def run_list(arguments: argparse.Namespace) -> int:
         }
         for one in known
     ]
-    if arguments.json:
-        print(json.dumps({"tokens": rows}, ensure_ascii=False))
-        return 0
-    for row in rows:
-        print(f"{row['name']}: made {row['created_at']}, last used {row['used_at'] or 'never'}")
-    if not rows:
-        print("There are no tokens. Make one with: pdfqa tokens add NAME")
-    return 0
+    lines = [f"{row['name']}: made {row['created_at']}, last used {row['used_at'] or 'never'}" for row in rows]
+    return told(arguments, {"tokens": rows}, *(lines or ["There are no tokens. Make one with: pdfqa tokens add NAME"]))
 
 
 def run_remove(arguments: argparse.Namespace) -> int:
     """Remove a token."""
     with Services.open(workspace_of(arguments), settings_of(arguments)) as services:
         services.people.tokens.kept.remove(arguments.name)
-    print(json.dumps({"removed": arguments.name}) if arguments.json else f"Removed the token {arguments.name}.")
-    return 0
+    return told(arguments, {"removed": arguments.name}, f"Removed the token {arguments.name}.")

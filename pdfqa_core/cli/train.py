@@ -6,7 +6,6 @@ A run that was stopped goes on where it ended when the same command is given aga
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -170,20 +169,14 @@ def run(arguments: argparse.Namespace) -> int:
             _show(event, quiet=arguments.json)
         if model is not None and gold is not None:
             systems = services.training.systems(model, settings)
-            for found in services.evaluation.evaluate_retrieval(
+            measuring = services.evaluation.evaluate_retrieval(
                 LOCAL_OWNER, gold, systems, document_ids=plan.document_ids
-            ):
-                if isinstance(found, Progress):
-                    terminal.show(found)
-                else:
-                    evaluated = compared_on(found)
+            )
+            evaluated = compared_on(terminal.last(measuring))
             model = services.training.note_people(model, gold.name, evaluated)
     terminal.clear()
-    if arguments.json:
-        print(json.dumps(_object(prepared, model, evaluated), ensure_ascii=False))
-    elif model is not None:
-        print(_said(model, evaluated))
-    return 0
+    said_last = [_said(model, evaluated)] if model is not None else []
+    return terminal.told(arguments, _object(prepared, model, evaluated), *said_last)
 
 
 def _triples(services: Services, arguments: argparse.Namespace, plan: TrainingPlan, settings: Settings) -> int:
@@ -195,8 +188,7 @@ def _triples(services: Services, arguments: argparse.Namespace, plan: TrainingPl
     terminal.clear()
     write_file(arguments.triples, write(found))
     said = {"triples": len(found), "file": str(arguments.triples)}
-    print(json.dumps(said, ensure_ascii=False) if arguments.json else f"{len(found)} triples in {arguments.triples}")
-    return 0
+    return terminal.told(arguments, said, f"{len(found)} triples in {arguments.triples}")
 
 
 def _plan(services: Services, arguments: argparse.Namespace, settings: Settings) -> TrainingPlan:
@@ -282,17 +274,15 @@ def _said(model: TrainedModel, evaluated: Mapping[str, Row]) -> str:
     rows = {name: (one.before, one.after, one.difference) for name, one in record.compared.items()}
     lines = [f"{model.name} lies in {model.path}"]
     if rows:
-        lines += [f"{record.held_out} held-out questions:", *map(_line, *_pairs(rows))]
+        lines += [f"{record.held_out} held-out questions:", *_table(rows)]
     if evaluated:
-        lines += ["questions of the file:", *map(_line, *_pairs(evaluated))]
+        lines += ["questions of the file:", *_table(evaluated)]
     lines += [record.verdict] if record.warning or not rows else []
     return "\n".join([*lines, f"Use it with --{model.setting.replace('_', '-')} {model.name}"])
 
 
-def _pairs(rows: Mapping[str, Row]) -> tuple[list[str], list[Row]]:
-    return list(rows), list(rows.values())
-
-
-def _line(name: str, row: Row) -> str:
-    before, after, difference = row
-    return f"  {name}: {said(before)} before, {said(after)} after, difference {said(difference, sign=True)}"
+def _table(rows: Mapping[str, Row]) -> list[str]:
+    return [
+        f"  {name}: {said(before)} before, {said(after)} after, difference {said(difference, sign=True)}"
+        for name, (before, after, difference) in rows.items()
+    ]

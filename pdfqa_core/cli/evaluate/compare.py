@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 
 from pdfqa_core.cli.evaluate.runs import run_named
-from pdfqa_core.cli.evaluate.shown import add_outputs, finish, groups_of
+from pdfqa_core.cli.evaluate.shown import add_outputs, finish, groups_of, means_of
 from pdfqa_core.cli.options import add_common, settings_of, workspace_of
-from pdfqa_core.exports.runs import groups_text, with_answers
+from pdfqa_core.exports.runs import with_answers
 from pdfqa_core.services import LOCAL_OWNER, Services
 
 
@@ -35,6 +35,6 @@ def run(arguments: argparse.Namespace) -> int:
     return finish(
         arguments,
         evaluation,
-        said=[groups_text(by, parts, evaluation.measures[0]) for by, parts in groups.items()],
+        said=list(means_of(evaluation, groups).values()),
         more=lambda results: with_answers(results, " ".join(ids), predictions, groups),
     )

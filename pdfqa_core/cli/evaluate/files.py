@@ -19,11 +19,12 @@ from pdfqa_core.cli.evaluate.shown import (
     finish,
     groups_of,
     language_model,
+    means_of,
     scoring_options,
 )
 from pdfqa_core.cli.options import add_common, add_settings
 from pdfqa_core.errors import UsageError
-from pdfqa_core.exports.runs import groups_text, with_answers
+from pdfqa_core.exports.runs import with_answers
 from pdfqa_core.interfaces import LLM
 from pdfqa_core.models.metrics import token_embedder
 from pdfqa_core.protocols import run_protocols
@@ -261,5 +262,4 @@ def run(arguments: argparse.Namespace, files: Callable[[argparse.Namespace], Ans
         del found["run"]
         return found
 
-    said = [groups_text(by, parts, evaluation.measures[0]) for by, parts in groups.items()]
-    return finish(arguments, evaluation, said=said, more=more)
+    return finish(arguments, evaluation, said=list(means_of(evaluation, groups).values()), more=more)

@@ -17,7 +17,6 @@ from pdfqa_core.protocols.gold import forms, read_gold
 from pdfqa_core.protocols.retrieval import MATCHES, MEASURES
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.services.systems import grid, read_systems
-from pdfqa_core.types import Progress
 
 
 def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -73,7 +72,7 @@ def run_retrieval(arguments: argparse.Namespace) -> int:
         if not file.corpus:
             services.documents.require_documents(LOCAL_OWNER)
         scope = services.documents.document_ids(LOCAL_OWNER, arguments.document)
-        for event in services.evaluation.evaluate_retrieval(
+        events = services.evaluation.evaluate_retrieval(
             LOCAL_OWNER,
             file,
             systems,
@@ -83,11 +82,8 @@ def run_retrieval(arguments: argparse.Namespace) -> int:
             trained_on=arguments.trained_on,
             gold_match=arguments.gold_match,
             profile=arguments.profile,
-        ):
-            if isinstance(event, Progress):
-                terminal.show(event)
-            else:
-                found = replace(event, measures=tuple(measures))
+        )
+        found = replace(terminal.last(events), measures=tuple(measures))
         if arguments.trec:
             names = services.documents.filenames(LOCAL_OWNER)
             rankings = services.evaluation.kept.rankings(LOCAL_OWNER, found.id)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,16 +15,17 @@ from pdfqa_core.cli.evaluate.shown import (
     add_trained_on,
     finish,
     groups_of,
+    means_of,
     scoring_options,
 )
 from pdfqa_core.cli.options import add_common, add_settings, listed, settings_of, workspace_of, write_file
 from pdfqa_core.cli.terminal import stopping
 from pdfqa_core.errors import StoppedError, UsageError
 from pdfqa_core.evaluation_types import Evaluation, Prediction, Run
-from pdfqa_core.exports.runs import groups_text, with_answers
+from pdfqa_core.exports.runs import with_answers
 from pdfqa_core.exports.table import measure_of, spread_text
 from pdfqa_core.json_codec import plain
-from pdfqa_core.metrics.comparison import TURN, ItemGroup, spreads
+from pdfqa_core.metrics.comparison import TURN, spreads
 from pdfqa_core.protocols import EVIDENCE, GOLD, PREDICTED, run_protocols
 from pdfqa_core.protocols.base import profile_named
 from pdfqa_core.protocols.gold import forms
@@ -38,7 +38,6 @@ from pdfqa_core.services.run_export import answer_files
 from pdfqa_core.services.systems import DIMENSIONS, read_systems, run_grid, system_of
 from pdfqa_core.settings import Settings
 from pdfqa_core.text import duration
-from pdfqa_core.types import Progress
 from pdfqa_core.whole_files import temporary_folder
 
 
@@ -149,20 +148,20 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.data = _data(arguments, folder)
         begun, takes = _begun(arguments, services, _request(arguments, services, systems))
         if arguments.estimate:
-            print(json.dumps({"estimate": plain(takes)}) if arguments.json else _said_of(takes))
-            return 0
+            return terminal.told(arguments, {"estimate": plain(takes)}, _said_of(takes))
         if not arguments.json:
             print(_said_of(takes), flush=True)
         found = _done(arguments, services, begun)
     for name, data in found.files.items():
         write_file(arguments.out / name, data)
     groups = groups_of(found.evaluation, arguments.baseline)
-    above = {by: parts for by, parts in groups.items() if by == TURN and found.evaluation.protocol == "conversations"}
+    means = means_of(found.evaluation, groups)
+    above = [means.pop(TURN)] if TURN in means and found.evaluation.protocol == "conversations" else []
     return finish(
         arguments,
         found.evaluation,
-        first=_means(found.evaluation, above),
-        said=_said(found, {by: parts for by, parts in groups.items() if by not in above}),
+        first=above,
+        said=[*means.values(), *_said(found)],
         more=lambda results: with_answers(results, found.run.id, found.predictions, groups),
     )
 
@@ -213,16 +212,10 @@ def _said_of(takes: RunEstimate) -> str:
 
 
 def _done(arguments: argparse.Namespace, services: Services, begun: Run) -> _Found:
-    evaluation: Evaluation | None = None
     try:
-        for event in services.evaluation.go(LOCAL_OWNER, begun.id, retry=arguments.retry_failures):
-            if isinstance(event, Progress):
-                terminal.show(event)
-            else:
-                evaluation = event
+        evaluation = terminal.last(services.evaluation.go(LOCAL_OWNER, begun.id, retry=arguments.retry_failures))
     except StoppedError as error:
         raise StoppedError(f"{error.what} The same command goes on.") from error
-    assert evaluation is not None
     predictions = services.evaluation.runs.predictions(LOCAL_OWNER, begun.id)
     files: Mapping[str, bytes] = {}
     if arguments.out:
@@ -257,13 +250,9 @@ def _request(arguments: argparse.Namespace, services: Services, systems: dict[st
     )
 
 
-def _means(evaluation: Evaluation, groups: Mapping[str, tuple[ItemGroup, ...]]) -> list[str]:
-    return [groups_text(by, parts, evaluation.measures[0]) for by, parts in groups.items()]
-
-
-def _said(found: _Found, groups: Mapping[str, tuple[ItemGroup, ...]]) -> list[str]:
-    """Return what stands below the table: means by turn and type, notes, what failed, and the run's id."""
-    said = _means(found.evaluation, groups)
+def _said(found: _Found) -> list[str]:
+    """Return what stands below the means: how far repeats lie apart, what failed, and the run's id."""
+    said = []
     if found_spreads := spreads(found.evaluation):
         lines = [f"  {one.system}, {measure_of(one.measure).pretty_name}: {spread_text(one)}" for one in found_spreads]
         said.append("\n".join(["Over the seeds (mean ± standard deviation of the repeats)", *lines]))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 from pdfqa_core.cli.options import add_common, settings_of, workspace_of, write_file
+from pdfqa_core.cli.terminal import told
 from pdfqa_core.errors import UsageError
 from pdfqa_core.exports.report import methods_text
 from pdfqa_core.json_codec import plain
@@ -38,16 +38,14 @@ def run(arguments: argparse.Namespace) -> int:
     with Services.open(workspace_of(arguments), settings_of(arguments)) as services:
         said = _done(services, arguments.action, arguments.given)
         listed = services.evaluation.list_runs(LOCAL_OWNER)
-    if arguments.json:
-        print(json.dumps({"runs": [plain(one) for one in listed], **said}, ensure_ascii=False))
-    elif arguments.action == "list":
-        for one in listed:
-            done = f"{one.state:<8} {one.done:>5} of {one.total:<5}"
-            print(f"{one.id[:12]}  {one.created_at:%Y-%m-%d %H:%M}  {done} {one.name}")
-        print("" if listed else "There are no runs yet: pdfqa evaluate run --help")
-    else:
-        print(*said.values())
-    return 0
+    lines = list(said.values())
+    if arguments.action == "list":
+        lines = [
+            f"{one.id[:12]}  {one.created_at:%Y-%m-%d %H:%M}  {one.state:<8} {one.done:>5} of {one.total:<5} {one.name}"
+            for one in listed
+        ]
+        lines.append("" if listed else "There are no runs yet: pdfqa evaluate run --help")
+    return told(arguments, {"runs": [plain(one) for one in listed], **said}, *lines)
 
 
 def _done(services: Services, action: str, given: list[str]) -> dict[str, str]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from math import inf
@@ -20,7 +19,7 @@ from pdfqa_core.exports.figure import FORMATS, figure
 from pdfqa_core.exports.frames import comparison_frame, format_of, items_frame, write_frame
 from pdfqa_core.exports.insights import items_text
 from pdfqa_core.exports.report import report_html, table_latex
-from pdfqa_core.exports.runs import charts_figure, read_results, results_object, write_results
+from pdfqa_core.exports.runs import charts_figure, groups_text, read_results, results_object, write_results
 from pdfqa_core.exports.table import table_text
 from pdfqa_core.extraction.process.outside import read_file
 from pdfqa_core.interfaces import LLM
@@ -128,6 +127,11 @@ def groups_of(evaluation: Evaluation, baseline: str) -> dict[str, tuple[ItemGrou
     return {by: parts for by, parts in found.items() if 1 < len(parts) <= MOST_GROUPS}
 
 
+def means_of(evaluation: Evaluation, groups: Mapping[str, Sequence[ItemGroup]]) -> dict[str, str]:
+    """Return the means of the first measure as texts, by what the items are grouped by."""
+    return {by: groups_text(by, parts, evaluation.measures[0]) for by, parts in groups.items()}
+
+
 def add_outputs(command: argparse.ArgumentParser) -> None:
     """Add the options for statistics and result files."""
     group = command.add_argument_group("results")
@@ -175,11 +179,8 @@ def finish(
     table = compare(found, baseline=arguments.baseline, seed=seed)
     _write_files(arguments, found, table)
     terminal.clear()
-    if arguments.json:
-        print(json.dumps(more(results_object(found, table)), ensure_ascii=False))
-    else:
-        print("\n\n".join(filter(None, (*first, table_text(found, table), items_text(found), *said))))
-    return 0
+    text = "\n\n".join(filter(None, (*first, table_text(found, table), items_text(found), *said)))
+    return terminal.told(arguments, more(results_object(found, table)), text)
 
 
 def added(evaluation: Evaluation | None, paths: Sequence[Path]) -> Evaluation:

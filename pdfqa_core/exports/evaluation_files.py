@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from math import inf
+from pathlib import Path
 from typing import Any
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import Ranking
-from pdfqa_core.json_codec import plain
+from pdfqa_core.extraction.process.outside import read_file, unpacked
+from pdfqa_core.json_codec import parse_json, plain
 from pdfqa_core.storage.records import SyntheticQuestion
 from pdfqa_core.text import JOINER
 from pdfqa_core.types import Passage, Span
@@ -41,6 +44,30 @@ def _line(value: Any) -> bytes:
         return text.encode("utf-8")
     except UnicodeEncodeError:  # a lone surrogate: JSON can hold it escaped only
         return json.dumps(data).encode("ascii")
+
+
+# ----------------------------------------------------------------------------------------------------
+# Runs and studies that come from another workspace, as ZIP files with one JSON object in them that says all.
+
+
+@contextmanager
+def unpacked_copy(
+    source: Path | bytes, name: str, of: str, content: str, newest: int, hint: str
+) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Give the folder of a ZIP and the object of its file `content`, as long as the context is.
+
+    `of` is what the ZIP holds, in words, `newest` the latest format that can be read. Raises UsageError: no such ZIP,
+    damaged, larger than it may be, of a newer version.
+    """
+    with unpacked(source, name, of=of, hint=hint) as folder:
+        if not (folder / content).is_file():
+            raise UsageError(f"{name} holds no {of}: it is another file, or damaged.", hint)
+        found: Any = parse_json(read_file(folder / content), f"{name}, {content}")
+        if not isinstance(found, dict) or type(found.get("format")) is not int:
+            raise UsageError(f"{name} holds no {of}.", hint)
+        if found["format"] > newest:
+            raise UsageError(f"{name} was written by a newer version of the program.", "Update this one.")
+        yield folder, found
 
 
 # ----------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from pdfqa_core.evaluation_types import Evaluation, ScoredSystem
 from pdfqa_core.exports.insights import MOST_LISTED
 from pdfqa_core.exports.table import is_share, measure_of
 from pdfqa_core.metrics.comparison import Comparison, item_values
+from pdfqa_core.metrics.statistics import Summary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,17 +47,20 @@ def look(place: int) -> dict[str, Any]:
     return {"color": COLOURS[place % count], "marker": MARKERS[(place + place // count) % len(MARKERS)]}
 
 
-def draw_curve(
-    axes: Axes, points: Sequence[tuple[float, float | None, float | None, float | None]], place: int, label: str
-) -> None:
-    """Draw a line through points (x, mean, low, high) with their intervals; those without a mean are left out."""
-    known = [(x, mean, low, high) for x, mean, low, high in points if mean is not None]
-    below = [0.0 if low is None else max(0.0, mean - low) for _, mean, low, _ in known]
-    above = [0.0 if high is None else max(0.0, high - mean) for _, mean, _, high in known]
+def reach(summaries: Sequence[Summary]) -> list[list[float]]:
+    """Return how far intervals reach below and above their means, 0 where there is no interval."""
+    known = [(one.mean or 0.0, one.low, one.high) for one in summaries]
+    below = [0.0 if low is None else max(0.0, mean - low) for mean, low, _ in known]
+    return [below, [0.0 if high is None else max(0.0, high - mean) for mean, _, high in known]]
+
+
+def draw_curve(axes: Axes, points: Sequence[tuple[float, Summary]], place: int, label: str) -> None:
+    """Draw a line through points (x, value) with their intervals; those without a mean are left out."""
+    known = [(x, one) for x, one in points if one.mean is not None]
     axes.errorbar(
-        [x for x, *_ in known],
-        [mean for _, mean, *_ in known],
-        yerr=[below, above],
+        [x for x, _ in known],
+        [one.mean or 0.0 for _, one in known],
+        yerr=reach([one for _, one in known]),
         markersize=5,
         linewidth=1.3,
         capsize=2.5,
@@ -347,17 +351,9 @@ def _bars(axes: Axes, data: _Data, names: Sequence[str], title: str) -> None:
                 linewidth=0.5,
                 label=data.labels[number] if name == names[0] else None,
             )
-            right = found.mean
-            if found.low is not None and found.high is not None:
-                axes.errorbar(
-                    found.mean,
-                    y,
-                    xerr=[[max(0.0, found.mean - found.low)], [max(0.0, found.high - found.mean)]],
-                    color=ink(),
-                    capsize=2.5,
-                    linewidth=1.1,
-                )
-                right = found.high
+            if found.low is not None:
+                axes.errorbar(found.mean, y, xerr=reach([found]), color=ink(), capsize=2.5, linewidth=1.1)
+            right = found.mean if found.high is None else found.high
             few = f"  n = {found.n}" if len(counts) > 1 else ""
             axes.text(right + 0.015, y, f"{found.mean:.2f}{few}", va="center", fontsize=7.5, clip_on=False)
     axes.set_yticks(range(len(names)), [_wrapped(_pretty(name)) for name in names])
@@ -500,12 +496,10 @@ def _dots(axes: Axes, data: _Data) -> None:
             if found.mean is None:
                 continue
             x = place + (number - (len(data.systems) - 1) / 2) * 0.12
-            low = found.mean if found.low is None else found.low
-            high = found.mean if found.high is None else found.high
             axes.errorbar(
                 x,
                 found.mean,
-                yerr=[[max(0.0, found.mean - low)], [max(0.0, high - found.mean)]],
+                yerr=reach([found]),
                 capsize=3,
                 color=COLOURS[number],
                 marker=MARKERS[number],

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import io
 import json
-import math
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.evaluation_types import Evaluation, IndexCost, Prediction, Run, ScoredItem, ScoredSystem
-from pdfqa_core.exports.figure import draw_curve, figure_file, look, new_figure, page_svg
+from pdfqa_core.evaluation_types import Evaluation, Prediction, Run, ScoredSystem
+from pdfqa_core.exports.evaluation_files import unpacked_copy
+from pdfqa_core.exports.figure import draw_curve, figure_file, look, new_figure, page_svg, reach
 from pdfqa_core.exports.table import difference, interval, is_share, measure_of
-from pdfqa_core.extraction.process.outside import read_file, unpacked
 from pdfqa_core.json_codec import checked, parse_json, plain
 from pdfqa_core.metrics.comparison import (
     TURN,
@@ -145,13 +144,6 @@ def _by_group(
 # ------------------------------------------------------------------ panels
 
 
-def _bounds(summary: Summary) -> tuple[float, float]:
-    """Return how far the interval reaches below and above the mean."""
-    if summary.mean is None or summary.low is None or summary.high is None:
-        return 0.0, 0.0
-    return max(0.0, summary.mean - summary.low), max(0.0, summary.high - summary.mean)
-
-
 def _share_axis(axes: Axes, title: str) -> None:
     axes.set_xlim(-0.02, 1.02)
     axes.set_xlabel(f"{title} (0 to 1); bars: 95 % intervals")
@@ -170,9 +162,8 @@ def _means_of(axes: Axes, labels: Sequence[str], means: Sequence[Summary], title
         if summary.mean is None:
             axes.text(0, place, "not scored", va="center", fontsize=7.5)
             continue
-        low, high = _bounds(summary)
         axes.errorbar(
-            summary.mean, place, xerr=[[low], [high]], capsize=2.5, linewidth=1.2, markersize=5.5, **look(place)
+            summary.mean, place, xerr=reach([summary]), capsize=2.5, linewidth=1.2, markersize=5.5, **look(place)
         )
         axes.text(1.04, place, f"{summary.mean:.2f}", va="center", fontsize=8)
     axes.set_yticks(range(len(means)), [_two_lines(label) for label in labels])
@@ -184,7 +175,7 @@ def _by_turn(axes: Axes, lines: _Lines, groups: Sequence[GroupMeans], words: str
     for place, (label, system) in enumerate(lines.items()):
         shift = (place - (len(lines) - 1) / 2) * 0.09
         means = [(n + shift, one.means[system.name]) for n, one in enumerate(groups)]
-        draw_curve(axes, [(x, one.mean, one.low, one.high) for x, one in means], place, label)
+        draw_curve(axes, means, place, label)
     axes.set_xticks(range(len(groups)), [f"{one.value}\nn = {one.n}" for one in groups])
     axes.set_ylim(-0.03, 1.05)
     axes.set_ylabel(f"{title} (0 to 1)")
@@ -200,11 +191,10 @@ def _by_type(axes: Axes, lines: _Lines, groups: Sequence[GroupMeans], title: str
             summary = group.means[system.name]
             if summary.mean is None:
                 continue
-            low, high = _bounds(summary)
             axes.errorbar(
                 summary.mean,
                 row + (place - (len(lines) - 1) / 2) * step,
-                xerr=[[low], [high]],
+                xerr=reach([summary]),
                 capsize=2.5,
                 linewidth=1.2,
                 markersize=5,
@@ -306,14 +296,7 @@ def opened_run(source: Path | bytes, name: str) -> Iterator[tuple[RunCopy, dict[
     `name` is the file's in error messages. Raises UsageError: no such ZIP, damaged, larger than it may be, of a newer
     version, or with its data or a field missing, or a field of another kind.
     """
-    with unpacked(source, name, of="run", hint=_ZIP_HINT) as folder:
-        if not (folder / CONTENT).is_file():
-            raise UsageError(f"{name} holds no run: it is another file, or damaged.", _ZIP_HINT)
-        found: Any = parse_json(read_file(folder / CONTENT), f"{name}, {CONTENT}")
-        if not isinstance(found, dict) or type(found.get("format")) is not int:
-            raise UsageError(f"{name} holds no run.", _ZIP_HINT)
-        if found["format"] > FORMAT:
-            raise UsageError(f"{name} was written by a newer version of the program.", "Update this one.")
+    with unpacked_copy(source, name, "run", CONTENT, FORMAT, _ZIP_HINT) as (folder, found):
         copy = checked(RunCopy, found, f"{name}, {CONTENT}", _ZIP_HINT)
         files = {path.name: path for path in (folder / DATA).rglob("*") if path.is_file()}
         if missing := next((one for one in copy.run.plan.data if one not in files), ""):
@@ -325,6 +308,7 @@ def opened_run(source: Path | bytes, name: str) -> Iterator[tuple[RunCopy, dict[
 # The results of an evaluation as JSON, exactly: what is read back gives the same tables, figures and reports.
 
 _HINT = "Give a file that “evaluate … --save” wrote."
+_COSTS = {"passages": "passages", "build_seconds": "build_seconds", "index_bytes": "bytes"}  # as `IndexCost` calls them
 
 
 def results_object(evaluation: Evaluation, comparison: Comparison) -> dict[str, Any]:
@@ -361,7 +345,7 @@ def _system_object(system: ScoredSystem, comparison: Comparison) -> dict[str, An
         data["repeat_of"] = system.repeat_of
     data["metrics"] = {name: asdict(cells[name].summary) for name in comparison.measures}
     if index is not None:
-        data |= {"passages": index.passages, "build_seconds": index.build_seconds, "index_bytes": index.bytes}
+        data |= {key: getattr(index, name) for key, name in _COSTS.items()}
     if seconds is not None:
         data["seconds"] = dict(zip(("p50", "p95"), seconds, strict=True))
     data["items"] = [
@@ -393,61 +377,23 @@ def write_results(evaluation: Evaluation, comparison: Comparison) -> bytes:
 def read_results(data: bytes, name: str) -> Evaluation:
     """Return the evaluation in a file that `write_results` wrote; `name` is the file's in error messages.
 
-    Raises UsageError that names what is wrong and where: not UTF-8, no JSON, NaN, a missing or wrong field, an item
-    without a value for a measure.
+    Raises UsageError that names what is wrong and where: not UTF-8, no JSON, NaN, a missing or wrong field.
     """
     found = parse_json(data, name)
-    if not isinstance(found, Mapping) or not isinstance(found.get("systems"), list):
+    systems = found.get("systems") if isinstance(found, Mapping) else None
+    if not isinstance(systems, list):
         raise UsageError(f"{name} holds no results.", _HINT)
-    measures = found.get("measures")
-    if not isinstance(measures, list) or not measures or not all(isinstance(one, str) for one in measures):
-        raise UsageError(f"{name}: “measures” is no list of names.", _HINT)
-    systems = tuple(_system(one, place, name) for place, one in enumerate(found["systems"], start=1))
-    if not systems:
-        raise UsageError(f"{name} holds no system.", _HINT)
-    described = checked(Evaluation, {**found, "systems": []}, name, _HINT)
-    return replace(described, systems=systems)
+    placed = [{**one, "index": _index(one)} if isinstance(one, Mapping) else one for one in systems]
+    read = checked(Evaluation, {**found, "systems": placed}, name, _HINT)
+    if not read.measures or not read.systems or not all(one.items for one in read.systems):
+        raise UsageError(f"{name} is not complete: it lacks measures, systems or items.", _HINT)
+    return read
 
 
-def _system(data: Any, place: int, name: str) -> ScoredSystem:
-    if not isinstance(data, Mapping) or not isinstance(data.get("name"), str):
-        raise UsageError(f"{name}: system {place} has no name.", _HINT)
-    items = data.get("items")
-    if not isinstance(items, list) or not items:
-        raise UsageError(f"{name}: system {data['name']!r} has no items.", _HINT)
-    where = f"{name}, {data['name']}"
-    scored = tuple(_item(one, f"{where}, item {row}") for row, one in enumerate(items, start=1))
-    cost = [_number(data, key, where) for key in ("passages", "build_seconds", "index_bytes")]
-    index = None if None in cost else IndexCost(int(cost[0] or 0), cost[1] or 0.0, int(cost[2] or 0))
-    fingerprint, repeated = str(data.get("settings_fingerprint", "")), str(data.get("repeat_of", ""))
-    return ScoredSystem(data["name"], scored, fingerprint, index=index, repeat_of=repeated)
-
-
-def _item(data: Any, where: str) -> ScoredItem:
-    if not isinstance(data, Mapping) or not isinstance(data.get("metrics"), Mapping) or "id" not in data:
-        raise UsageError(f"{where}: no id or no metrics.", _HINT)
-    metrics = {str(name): _number(data["metrics"], name, where) for name in data["metrics"]}
-    texts = data.get("texts") or {}
-    if not isinstance(texts, Mapping) or not all(isinstance(text, str) for text in texts.values()):
-        raise UsageError(f"{where}: “texts” are no texts.", _HINT)
-    rank = _number(data, "rank", where)
-    return ScoredItem(
-        str(data["id"]),
-        metrics,
-        dict(texts),
-        None if rank is None else int(rank),
-        _number(data, "seconds", where),
-        str(data.get("conversation", "")),
-    )
-
-
-def _number(data: Mapping[str, Any], key: str, where: str) -> float | None:
-    value = data.get(key)
-    if value is None:
-        return None
-    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
-        raise UsageError(f"{where}: {key} is {value!r}, not a number.", "Write a number or null.")
-    return float(value)
+def _index(system: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what a system's index cost, as `IndexCost` has it; None where that is not known."""
+    cost = {name: system.get(key) for key, name in _COSTS.items()}
+    return None if None in cost.values() else cost
 
 
 # ----------------------------------------------------------------------------------------------------

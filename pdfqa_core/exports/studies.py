@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.exports import frames
-from pdfqa_core.exports.evaluation_files import write_jsonl
+from pdfqa_core.exports.evaluation_files import unpacked_copy, write_jsonl
 from pdfqa_core.exports.figure import COLOURS, draw_curve, figure_file, new_figure, page_svg
 from pdfqa_core.exports.frames import (
     COUNT,
@@ -28,8 +28,7 @@ from pdfqa_core.exports.frames import (
     row_blocks,
     write_frame,
 )
-from pdfqa_core.extraction.process.outside import read_file, unpacked
-from pdfqa_core.json_codec import checked, encode_utf8, parse_json
+from pdfqa_core.json_codec import checked, encode_utf8
 from pdfqa_core.metrics.human_results import ACCURACY, CONVERSATION, GROUPS, INTENT, OVERALL, SYSTEM, TURN, ResultRow
 from pdfqa_core.metrics.statistics import Summary
 from pdfqa_core.reading.outcomes import lines_of
@@ -427,8 +426,7 @@ def _by_turn(axes: Axes, rows: Sequence[ResultRow], measure: str) -> None:
     for place, rater in enumerate(raters):
         mine = [row for row in rows if row.rater == rater]
         shift = (place - (len(raters) - 1) / 2) * 0.11
-        points = [(int(row.value) + shift, row.summary.mean, row.summary.low, row.summary.high) for row in mine]
-        draw_curve(axes, points, place, rater)
+        draw_curve(axes, [(int(row.value) + shift, row.summary) for row in mine], place, rater)
     axes.set_ylim(-0.03, 1.05)
     axes.set_ylabel(f"{'Accuracy' if measure == ACCURACY else measure} (0 to 1)")
     axes.set_xlabel("Turn of the conversation; bars: 95 % intervals")
@@ -493,14 +491,7 @@ def read_study(source: Path | bytes, name: str) -> StudyCopy:
     Raises UsageError: no such ZIP, damaged, larger than it may be, of a newer version, or a field that is missing or
     of another kind.
     """
-    with unpacked(source, name, of="study", hint=_HINT) as folder:
-        if not (folder / CONTENT).is_file():
-            raise UsageError(f"{name} holds no study: it is another file, or damaged.", _HINT)
-        found: Any = parse_json(read_file(folder / CONTENT), f"{name}, {CONTENT}")
-        if not isinstance(found, dict) or type(found.get("format")) is not int:
-            raise UsageError(f"{name} holds no study.", _HINT)
-        if found["format"] > FORMAT:
-            raise UsageError(f"{name} was written by a newer version of the program.", "Update this one.")
+    with unpacked_copy(source, name, "study", CONTENT, FORMAT, _HINT) as (folder, found):
         pictures = _pictures(folder, found.pop(PAGES, None), name)
     return replace(checked(StudyCopy, {**found, "pictures": ()}, f"{name}, {CONTENT}", _HINT), pictures=pictures)
 

@@ -275,6 +275,7 @@ class ModelFile:
     accept: str = ""
     sources: tuple[str, ...] = ()
     partial: int = 0
+    bundled: bool = False
     added: bool = False
     removable: bool = False
     problem: str = ""
@@ -338,6 +339,7 @@ class ModelFiles:
             accept=one.accept,
             sources=() if one.package else one.sources,
             partial=0 if path else partial_bytes(self.folder, one.file),
+            bundled=bool(one.package),
             removable=path is not None and not one.package,
         )
 

@@ -74,7 +74,7 @@ def test_a_study_is_rated_by_the_keyboard_alone(browser: Browser, tmp_path: Path
 
 
 # While `lost` is true, what somebody chose does not get through, and nothing else: without answers to its timers the
-# page would load itself anew. Playwright's own way let one choice through in some hundred runs.
+# page would load itself anew. By Playwright's routes a choice once came through.
 BROKEN = """
 const through = window.fetch.bind(window);
 window.fetch = async (resource, options) => {

@@ -34,7 +34,7 @@ from pdfqa_core.storage.records import (
 from pdfqa_core.storage.studies import ONLY_OWNER, OVER, Studies
 from pdfqa_core.study_types import Role
 
-__all__ = ["Account", "AccountInvitation", "AccountRole"]  # with all that is defined here
+__all__ = ["Account", "AccountInvitation", "AccountRole"]  # records that pages and commands take from here
 
 # ----------------------------------------------------------------------------------------------------
 # Tokens by which programs use the server: made and removed by the owner, kept as hashes only.

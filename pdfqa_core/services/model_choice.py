@@ -136,9 +136,9 @@ def compared(
 
 
 def _right(made: Prediction, case: Case) -> bool:
-    if made.failed or not case.answerable or made.refused:
-        return made.refused and not case.answerable
-    return token_recall(made.answer, case.references) == 1.0
+    if not case.answerable:
+        return made.refused
+    return not made.failed and not made.refused and token_recall(made.answer, case.references) == 1.0
 
 
 def _advice(evaluation: Evaluation, rows: Sequence[ModelRow]) -> str:

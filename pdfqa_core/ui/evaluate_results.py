@@ -84,7 +84,7 @@ def rows_of(evaluation: Evaluation, comparison: Comparison) -> list[dict[str, An
                 "cells": [cell_of(comparison.cells[system.name][name], name) for name in comparison.measures],
                 "latency": f"{median:.1f} ms a search, 19 of 20 within {slow:.1f} ms",
                 "passages": plural(index.passages, "passage"),
-                "size": f"index {megabytes(index.bytes)}, ready in {index.build_seconds:.1f} s",
+                "size": f"index {megabytes(index.bytes)}, ready in {index.build_seconds:.1f}\u00a0s",
             }
         )
     return found

@@ -280,7 +280,7 @@ class Setup:
             shown = []
             for name, settings in systems.items():
                 seconds = self.services.index.seconds(session.owner, settings)
-                shown.append((name, f"about {seconds:.0f} s to index" if seconds >= 2 else ""))
+                shown.append((name, f"about {seconds:.0f}\u00a0s to index" if seconds >= 2 else ""))
         except PdfQAError as error:
             return error_html(error), gr.skip()
         names = list(systems)

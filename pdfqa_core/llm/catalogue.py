@@ -10,7 +10,7 @@ import logging
 import shutil
 import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -58,8 +58,8 @@ class CatalogueEntry:
     `memory`. `accept` is where a licence is read that asks its users to agree with it. `package` is the Python package
     that carries the file, `f16` the file name of its 16-bit variant, which is made once, of `f16_size` bytes ("" and 0
     without one). `parts` is a second source of the same bytes, for where the hub cannot be reached. `prompts` names the
-    form of the prompts that its family was tried with, `passages` how many it reads, `evidence_tokens` how many tokens
-    of them on two cores; `reader` is the one that suits the model.
+    form of the prompts that its family was tried with, `passages` how many it reads; `reader` is the one that suits the
+    model.
     """
 
     name: str
@@ -83,7 +83,6 @@ class CatalogueEntry:
     parts: Parts | None = None
     prompts: str = "plain"
     passages: int = 4
-    evidence_tokens: int = 400
     reader: str = OWN_WORDS
 
     @property
@@ -280,7 +279,8 @@ def _converted(source: Path, target: Path) -> Path | None:
 # ----------------------------------------------------------------------------------------------------
 # How much a language model is given to read, and in which form: by the model, and by the machine that it runs on.
 
-CORES = 2  # of the machine that the catalogue's numbers of tokens were measured on
+TOKENS = 400  # of passages that go into a prompt on a machine of so many cores
+CORES = 2
 MOST = 4  # times as many tokens are read at most on a faster machine
 
 
@@ -306,12 +306,11 @@ def profile(
         known = None if is_path(model) else entry(model)
     except UsageError:
         known = None
-    found = Profile(known.prompts, known.passages, known.evidence_tokens) if known else Profile(tokens=400)
+    found = Profile(known.prompts, known.passages) if known else Profile()
     card = gpu() if gpu_layers else None
     if card is not None and card.holds(known.size if known else _size(model)):
-        return Profile(found.prompts, found.passages)
-    times = min(max(1.0, threads / CORES), MOST)
-    return Profile(found.prompts, found.passages, round(found.tokens * times))
+        return found
+    return replace(found, tokens=round(TOKENS * min(max(1.0, threads / CORES), MOST)))
 
 
 def _size(model: str) -> int:

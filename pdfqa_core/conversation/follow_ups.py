@@ -1,8 +1,8 @@
 """Questions that a reader may ask next, made of the headings around the evidence. Pure functions, no model.
 
-A heading is quoted, so that the question is right English whatever the heading's grammar; one that says nothing of its
-own ("Overview", "Tips", a number, a broken line) makes no question. Whether the documents answer a question is for the
-caller to find out.
+A heading is quoted, so that the question is right English whatever the heading's grammar. A number, a broken line or a
+heading whose words the text below never says ("Overview") makes no question. Whether the documents answer a question is
+for the caller to find out.
 """
 
 from __future__ import annotations
@@ -11,22 +11,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from pdfqa_core.languages import ENGLISH, stop_words
+from pdfqa_core.languages import ENGLISH, snowball, stop_words
 from pdfqa_core.text import terms
 from pdfqa_core.types import Span
 
 LONGEST = 8  # words of a heading
 LONGEST_TITLE = 48  # characters of a document's title
-
-# Words that say nothing about a section on their own.
-EMPTY = frozenset(
-    """abstract acknowledgements acknowledgments additional annex any appendices appendix background chapter comments
-    concerns conclusion conclusions content contents definition definitions detail details discussion example examples
-    exception exceptions exhibit faq figure figures first following general glossary important index info information
-    introduction item items know last list more next note notes other others overview page pages part preface purpose
-    question questions reference references remark remarks required second section sections step steps summary table
-    tables third tip tips title topic topics total update updates version""".split()
-)
+FEWEST_ASKED = 2  # words of a heading that asks, those of the language itself not counted
 
 # A question about a heading, and one about a heading of the document with this title.
 _ASKED = {
@@ -40,34 +31,38 @@ _ASKED = {
 }
 ASKED_IN = frozenset(_ASKED)  # the languages in which questions can be made
 
-_NUMBERED = re.compile(
-    r"^(?:(?i:section|chapter|part|item|note|appendix)\s+\S+(?:\s+[–—-])?|\d+(?:\.\d+)*[.)]?|[IVXLC]+[.)]|[A-Z][.)])\s+"
-)
-_PARENT = re.compile(r"^[^a-z]{4,}(?::| [-–—]) +(?=\S)")  # "COVERED SERVICES: Acupuncture"
+# "3.2 ", "IV. ", "Note 3 – "
+_NUMBERED = re.compile(r"^(?:\d+(?:\.\d+)*[.)]?|[IVXLC]+[.)]|[A-Z][.)]|\w+\s+\d+(?:\s?[.:]|\s+[–—-]))\s+")
 _BROKEN = re.compile(r"[|•@=<>{}\[\]_“”\"]|\.{2,}|…|[.!?;]\s|[,;–—-]$")
-_ASKS = re.compile(r"(?:who|what|when|where|which|why|how|are|is|do|does|can|may|will|should)\b.*\?$", re.IGNORECASE)
-_POINTS = re.compile(r"\b(?:i|we|my|our|this|these|those|it|they|them)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A section near the evidence: its heading, its document (with the title, empty where it goes without saying)."""
+    """A section near the evidence: its heading, its document (with the title, empty where it goes without saying).
+
+    `text` is what stands below the heading.
+    """
 
     heading: str
     document_id: str
     page: int
+    text: str
     title: str = ""
     language: str = ENGLISH
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading where it stands: its level (1 is the highest), its page, and where in the page's text it begins."""
+    """A heading where it stands: its level (1 is the highest), its page, and where in the page's text it begins.
+
+    `below` is what the page says up to the next heading.
+    """
 
     text: str
     level: int
     page: int
     start: int
+    below: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,17 +73,26 @@ class FollowUp:
     section: Section
 
 
-def topic(heading: str, language: str = ENGLISH) -> str:
-    """Return what a heading names, without number, parent and capitals; empty if it names nothing to ask about."""
-    text = _PARENT.sub("", _NUMBERED.sub("", " ".join(heading.split()))).rstrip(":. ")
-    parts = text.split()
-    if not text[:1].isupper() or len(parts) > LONGEST or _BROKEN.search(text):
+def topic(heading: str, text: str, language: str = ENGLISH) -> str:
+    """Return what a heading names, without number and capitals.
+
+    Empty where the text below says none of its words: a heading that tells what is there comes up again.
+    """
+    words = _NUMBERED.sub("", " ".join(heading.split())).rstrip(":. ")
+    parts = words.split()
+    if not words[:1].isupper() or len(parts) > LONGEST or _BROKEN.search(words):
         return ""
-    if sum(c.isalpha() or c.isspace() for c in text) < 0.8 * len(text) or parts[-1].casefold() in stop_words(language):
+    letters = sum(c.isalpha() or c.isspace() for c in words)
+    if letters < 0.8 * len(words) or parts[-1].casefold() in stop_words(language):
         return ""
-    if max(map(len, _own(text, language)), default=0) < 4:
+    if set(_own(words, language)).isdisjoint(_own(text, language)):
         return ""
-    return text.capitalize() if text.isupper() and len(parts) > 1 else text
+    return words.capitalize() if words.isupper() and len(parts) > 1 else words
+
+
+def asks(heading: str, language: str = ENGLISH) -> bool:
+    """Whether a heading is a question that says itself what it is about: "Are there any?" does not."""
+    return heading.endswith("?") and len(set(_own(heading, language))) >= FEWEST_ASKED
 
 
 def related_parts(headings: Sequence[Heading], place: Span) -> list[Heading]:
@@ -121,14 +125,14 @@ def follow_ups(sections: Iterable[Section], asked: Sequence[str]) -> Iterator[Fo
     seen = {frozenset(_own(question)) for question in asked}
     offered: list[frozenset[str]] = []
     for section in sections:
-        heading = topic(section.heading, section.language)
+        heading = topic(section.heading, section.text, section.language)
         about = frozenset(_own(heading, section.language))
         if not heading or any(about <= known for known in seen) or any(known <= about for known in offered):
             continue
         shared = len(about & set(_own(section.title, section.language)))
         if 2 * shared > len(about) or (shared > 1 and 2 * shared == len(about)):  # the title once more
             continue
-        if heading.endswith("?") and (len(about) < 2 or not _ASKS.match(heading) or _POINTS.search(heading)):
+        if heading.endswith("?") and not asks(heading, section.language):
             continue
         seen.add(about)
         offered.append(about)
@@ -154,6 +158,6 @@ def asked_about(question: str) -> str:
 
 
 def _own(text: str, language: str = ENGLISH) -> list[str]:
-    """Return the terms that are neither function words nor empty."""
+    """Return the stems of the words that are neither function words nor numbers."""
     left_out = stop_words(language)
-    return [term for term in terms(text) if term not in left_out and term not in EMPTY and not term.isdigit()]
+    return snowball(language, [term for term in terms(text) if term not in left_out and not term.isdigit()])

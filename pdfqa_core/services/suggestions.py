@@ -9,8 +9,9 @@ from itertools import islice, zip_longest
 from pdfqa_core.chunking.sections import Section as Part
 from pdfqa_core.chunking.sections import outline, sections
 from pdfqa_core.chunking.stream import is_aside
-from pdfqa_core.conversation.follow_ups import ASKED_IN, Heading, Section, follow_ups, related_parts, topic
+from pdfqa_core.conversation.follow_ups import ASKED_IN, Heading, Section, asks, follow_ups, related_parts, topic
 from pdfqa_core.errors import PdfQAError
+from pdfqa_core.languages import rules_of
 from pdfqa_core.retrieval import Index, confidence
 from pdfqa_core.services.documents import DocumentService, sample_pdf, sample_questions
 from pdfqa_core.services.indexes import IndexService, Kept
@@ -37,12 +38,6 @@ MOST = 3
 FIRST_CANDIDATES = 10  # questions that are tried, each by one search
 LEAST_WORDS = 30  # of a section that answers a question
 MOST_KEPT = 200  # documents whose questions are kept in memory
-
-# What a question leans on that does not say itself what it is about.
-_POINTS = re.compile(
-    r"\b(?:this|these|those|that|it|its|they|them|we|us|our|he|she|tips?|exceptions?)\b", re.IGNORECASE
-)
-_FEWEST = 3  # words of a heading that asks
 
 
 class Suggestions:
@@ -113,7 +108,9 @@ class Suggestions:
             for heading in related_parts(self._headings(owner, first, usable[first.document_id]), first):
                 if heading.text.casefold() == titles[first.document_id].casefold():
                     continue
-                section = Section(heading.text, first.document_id, heading.page, title, hit.passage.language)
+                section = Section(
+                    heading.text, first.document_id, heading.page, heading.below, title, hit.passage.language
+                )
                 near.setdefault((first.document_id, heading.page, heading.start), section)
         yield from self._related(turn, list(near.values()), settings)
 
@@ -125,9 +122,11 @@ class Suggestions:
                 page = self._documents.kept.page(owner, near.document_id, reading.extractor, number)
             except PdfQAError:
                 continue
-            for block in page.blocks:
-                if block.kind is BlockKind.HEADING:
-                    found.append(Heading(page.text[block.start : block.end], block.level, number, block.start))
+            on_page = [block for block in page.blocks if block.kind is BlockKind.HEADING]
+            ends = [*(block.start for block in on_page[1:]), len(page.text)]
+            for block, end in zip(on_page, ends, strict=False):
+                words, below = page.text[block.start : block.end], page.text[block.end : end]
+                found.append(Heading(words, block.level, number, block.start, below))
         return found
 
     def _related(self, turn: Turn, sections: Sequence[Section], settings: Settings) -> list[Section]:
@@ -135,7 +134,7 @@ class Suggestions:
 
         None where the recipe has no encoder: words alone do not tell what relates.
         """
-        named = [(section, topic(section.heading, section.language)) for section in sections]
+        named = [(section, topic(section.heading, section.text, section.language)) for section in sections]
         named = [(section, words) for section, words in named if words]
         if not named or not self._indexes.needs_embeddings(settings):
             return []
@@ -237,7 +236,7 @@ def _asked(pages: Sequence[Page], document: Document, language: str) -> Iterator
     """
     every = [one for one in sections(pages) if one.length >= LEAST_WORDS and not is_aside(one.heading)]
     seen: set[str] = set()
-    for part in sorted((one for one in every if _is_asked(one.heading)), key=lambda one: -one.length):
+    for part in sorted((one for one in every if asks(one.heading, rules_of(language))), key=lambda one: -one.length):
         question = _as_asked(part)
         if question.casefold() not in seen:
             seen.add(question.casefold())
@@ -246,14 +245,17 @@ def _asked(pages: Sequence[Page], document: Document, language: str) -> Iterator
         return
     top = sorted((one for one in outline(pages) if one in every), key=lambda one: -one.length)
     parts = {(one.heading, one.pieces[0].page.number): one for one in (*top, *every)}
-    named = (Section(heading, document.id, number, language=language) for heading, number in parts)
+    named = (
+        Section(heading, document.id, number, _text(part), language=language)
+        for (heading, number), part in parts.items()
+    )
     for one in follow_ups(named, [document.title]):
         if one.question.casefold() not in seen:
             yield one.question, parts[one.section.heading, one.section.page]
 
 
-def _is_asked(heading: str) -> bool:
-    return heading.endswith("?") and len(heading.split()) >= _FEWEST and not _POINTS.search(heading)
+def _text(part: Part) -> str:
+    return "\n".join(piece.text for piece in part.pieces if not piece.is_heading)
 
 
 def _as_asked(part: Part) -> str:

@@ -55,7 +55,7 @@ from pdfqa_core.reading.facts import claimed, stated
 from pdfqa_core.reading.outcomes import declines, lines_of
 from pdfqa_core.retrieval import Hybrid, retrievers
 from pdfqa_core.retrieval.base import ScoredRow
-from pdfqa_core.retrieval.postings import Ints
+from pdfqa_core.retrieval.bm25 import Ints
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.settings import Settings
 from pdfqa_core.text import content_terms

@@ -40,7 +40,7 @@ from pdfqa_core.reading.answerability import CALIBRATIONS, STEPS, Calibration, c
 from pdfqa_core.reading.answerability import DATA as CURVES
 from pdfqa_core.reading.prompts import FORMS
 from pdfqa_core.retrieval import Encoder
-from pdfqa_core.retrieval.confidence import WEIGHTS, WEIGHTS_FILE, covered, nearest, weighed
+from pdfqa_core.retrieval.postprocessing import WEIGHTS, WEIGHTS_FILE, covered, nearest, weighed
 from pdfqa_core.settings import LLMSettings, models_path
 from pdfqa_core.streaming import result_of
 

@@ -30,7 +30,7 @@ from pdfqa_core.metrics.statistics import summarise
 from pdfqa_core.models import graphs_path
 from pdfqa_core.reading import Checker, Meaning
 from pdfqa_core.reading.checking import SUPPORTED, Signs, align, signs
-from pdfqa_core.reading.matching import match, quotes
+from pdfqa_core.reading.evidence import match, quotes
 from pdfqa_core.reading.outcomes import declines
 from pdfqa_core.settings import LLMSettings
 from pdfqa_core.streaming import result_of

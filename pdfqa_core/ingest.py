@@ -13,8 +13,8 @@ from typing import Any, Protocol
 from pdfqa_core.errors import StoppedError
 from pdfqa_core.extraction.process.worker import ReadResult
 from pdfqa_core.interfaces import StopSignal
+from pdfqa_core.languages import composed
 from pdfqa_core.streaming import TimeLeft, is_set
-from pdfqa_core.terms import composed
 from pdfqa_core.types import Document, DocumentState, Page, Progress
 from pdfqa_core.whole_files import file_sha256, keeping
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pdfqa_core.languages import ABBREVIATIONS as OTHER_ABBREVIATIONS
 from pdfqa_core.languages import ENGLISH, SPACED, snowball_stem, stop_words
-from pdfqa_core.terms import terms as terms  # noqa: PLC0414 - others take it from here
+from pdfqa_core.languages import terms as terms  # noqa: PLC0414 - others take it from here
 
 if TYPE_CHECKING:
     from nltk.tokenize.punkt import PunktSentenceTokenizer

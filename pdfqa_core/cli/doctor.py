@@ -195,7 +195,7 @@ def _languages() -> str:
 
 
 def _bm25() -> str:
-    from pdfqa_core.retrieval.postings import Postings, TermCounts, Weighted
+    from pdfqa_core.retrieval.bm25 import Postings, TermCounts, Weighted
     from pdfqa_core.text import terms
 
     postings = Postings.merged([TermCounts.of(terms(text) for text in (*SENTENCES, OCR_SAMPLE))])

@@ -52,7 +52,7 @@ def serve(workspace: Path, settings: Settings) -> None:
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
     gc.disable()  # nothing becomes garbage while modules are loaded; looking for it would take a sixth of that time
     from pdfqa_core.services import Services
-    from pdfqa_core.services.housekeeping import share_pools
+    from pdfqa_core.services.tasks import share_pools
 
     share_pools()  # before the page brings pandas
     from pdfqa_core.ui import build_page, downloads, launch

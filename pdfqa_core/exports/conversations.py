@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from pdfqa_core.exports.citing import Source, bibtex, csl
 from pdfqa_core.exports.table import html_page
-from pdfqa_core.reading.citations import with_markers
+from pdfqa_core.reading.checking import with_markers
 from pdfqa_core.reading.outcomes import (
     CAUTION,
     MAY_STAND,

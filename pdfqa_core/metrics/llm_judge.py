@@ -8,10 +8,10 @@ from math import exp, log
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.interfaces import LLM, Message, StopSignal
+from pdfqa_core.languages import with_plain_minus
 from pdfqa_core.metrics.agreement import Agreement, agreement
 from pdfqa_core.metrics.base import Group, measure
 from pdfqa_core.metrics.replies import NO, YES, Decision, OnDone, YesNo, for_each, undecided
-from pdfqa_core.terms import with_plain_minus
 
 PROMPT = (
     "Question: {question}\nGold Answer: {gold}\nPredicted Answer: {prediction}\nIs the predicted answer correct? Yes/No"

@@ -13,9 +13,9 @@ from typing import Any
 
 from rapidfuzz.distance import LCSseq
 
+from pdfqa_core.languages import composed, runs_of_letters
 from pdfqa_core.metrics.base import measure
 from pdfqa_core.metrics.short_answers import Overlap, overlap
-from pdfqa_core.terms import composed, runs_of_letters
 from pdfqa_core.text import sentences
 
 # ----------------------------------------------------------------------------------------------------

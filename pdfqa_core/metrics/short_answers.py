@@ -10,8 +10,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.languages import apart, composed
 from pdfqa_core.metrics.base import Group, measure
-from pdfqa_core.terms import apart, composed
 
 # ----------------------------------------------------------------------------------------------------
 # Answers as EM and F1 compare them: lower case, no punctuation, no articles, single spaces.

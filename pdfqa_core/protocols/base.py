@@ -29,6 +29,7 @@ from pdfqa_core.evaluation_types import (
     ScoredSystem,
 )
 from pdfqa_core.interfaces import LLM, StopSignal
+from pdfqa_core.languages import composed
 from pdfqa_core.metrics.asqa import FindEntities, ReadAnswer
 from pdfqa_core.metrics.bertscore import Baseline, TokenEmbedder
 from pdfqa_core.metrics.entailment import Tagger
@@ -41,7 +42,6 @@ from pdfqa_core.protocols.retrieval import EXACT, MATCHES, OVERLAP, PAGE, Resolv
 from pdfqa_core.registry import Registry
 from pdfqa_core.retrieval import retrievers
 from pdfqa_core.settings import Settings
-from pdfqa_core.terms import composed
 from pdfqa_core.types import Document, Outcome, Page, Passage
 
 # ----------------------------------------------------------------------------------------------------

@@ -17,9 +17,9 @@ from pdfqa_core.csv_format import write_csv
 from pdfqa_core.errors import StoppedError, UsageError, first_of
 from pdfqa_core.evaluation_types import GoldItem, RankedPlace, Ranking, ScoredItem, ScoredSystem
 from pdfqa_core.interfaces import StopSignal
+from pdfqa_core.languages import composed, plain_letters
 from pdfqa_core.metrics.ranking import RankingMeasure
 from pdfqa_core.protocols.gold import GoldFile, GoldPlace, GoldQuestion
-from pdfqa_core.terms import composed, plain_letters
 from pdfqa_core.types import GENERATED, Document, Hit, Page, Passage, Progress, Question, Span
 
 # ----------------------------------------------------------------------------------------------------

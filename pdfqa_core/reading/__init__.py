@@ -4,11 +4,10 @@ A reader that has a parameter `llm` is given the language model; one that has no
 back to.
 """
 
-from pdfqa_core.reading.checking import Checker
-from pdfqa_core.reading.citations import with_markers
+from pdfqa_core.reading.checking import Checker, with_markers
+from pdfqa_core.reading.evidence import Meaning
 from pdfqa_core.reading.extractive import ExtractiveReader
 from pdfqa_core.reading.generative import GenerativeReader
-from pdfqa_core.reading.matching import Meaning
 from pdfqa_core.reading.prompts import INSUFFICIENT_CONTEXT, readers
 
 __all__ = [

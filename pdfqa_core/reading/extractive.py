@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 
 from pdfqa_core.interfaces import History, StopSignal
 from pdfqa_core.reading.checking import Checker
-from pdfqa_core.reading.evidence import gather
-from pdfqa_core.reading.matching import Meaning, Quote, match, quotes, vectors_of
+from pdfqa_core.reading.evidence import Meaning, Quote, gather, match, quotes, vectors_of
 from pdfqa_core.reading.prompts import INSUFFICIENT_CONTEXT, readers
 from pdfqa_core.streaming import is_set
 from pdfqa_core.types import Answer, CheckedSentence, Citation, Done, Event, Hit, Progress, Support, Token

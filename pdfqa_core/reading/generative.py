@@ -12,8 +12,7 @@ from itertools import pairwise, takewhile
 from pdfqa_core.errors import ModelError
 from pdfqa_core.interfaces import GREEDY, LLM, History, Message, Sampling, StopSignal, Usage
 from pdfqa_core.languages import ENGLISH, of_question, title
-from pdfqa_core.reading.checking import Checker
-from pdfqa_core.reading.citations import strip_markers
+from pdfqa_core.reading.checking import Checker, strip_markers
 from pdfqa_core.reading.evidence import Evidence, gather
 from pdfqa_core.reading.outcomes import DECLINED, declines
 from pdfqa_core.reading.prompts import (

@@ -21,11 +21,10 @@ import numpy.typing as npt
 from pdfqa_core.interfaces import GREEDY, LLM, History, Message, Sampling, StopSignal
 from pdfqa_core.languages import ENGLISH, stop_words
 from pdfqa_core.languages import title as language_title
-from pdfqa_core.reading.checking import Checker
-from pdfqa_core.reading.citations import strip_markers
+from pdfqa_core.reading.checking import Checker, strip_markers
+from pdfqa_core.reading.evidence import Meaning, Quote, quotes, vectors_of
 from pdfqa_core.reading.extractive import QuotedAnswer
 from pdfqa_core.reading.generative import write
-from pdfqa_core.reading.matching import Meaning, Quote, quotes, vectors_of
 from pdfqa_core.reading.prompts import DATA, INSUFFICIENT_CONTEXT, Prompt, passages, quoted
 from pdfqa_core.reading.tables import read_out
 from pdfqa_core.streaming import is_set

@@ -9,7 +9,7 @@ from pdfqa_core.retrieval import (  # noqa: F401, I001 - the page's order
     strategies,
     late_interaction,
 )
-from pdfqa_core.retrieval.analysis import AUTO as AUTO_LANGUAGE
+from pdfqa_core.retrieval.bm25 import AUTO as AUTO_LANGUAGE
 from pdfqa_core.retrieval.base import (
     IndexRetriever,
     IndexStats,
@@ -20,7 +20,7 @@ from pdfqa_core.retrieval.base import (
     retrievers,
 )
 from pdfqa_core.retrieval.build import adds_words, make_retriever, needs_embeddings, prepared
-from pdfqa_core.retrieval.confidence import confidence
+from pdfqa_core.retrieval.postprocessing import confidence
 from pdfqa_core.retrieval.embedding_cache import Embedding, EmbeddingCache, file_stem, text_key
 from pdfqa_core.retrieval.encoder import AUTO, Encoder, TextEncoder
 from pdfqa_core.retrieval.postprocessing import Postprocessed

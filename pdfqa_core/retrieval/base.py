@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,9 +12,8 @@ from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias, TypeVar
 from pdfqa_core.errors import UsageError
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.registry import Registry
-from pdfqa_core.retrieval.analysis import Analysis
+from pdfqa_core.retrieval.bm25 import LUCENE, Analysis, Floats, Ints, Mask
 from pdfqa_core.retrieval.encoder import OnProgress, TextEncoder, Vectors
-from pdfqa_core.retrieval.postings import LUCENE, Floats, Ints, Mask
 from pdfqa_core.text import terms
 from pdfqa_core.types import Hit, Passage, Query
 
@@ -302,3 +302,29 @@ def page_range(text: str) -> PageRange:
     if not 1 <= found[0] <= found[1]:
         raise UsageError(f"{text!r} is no range of pages.", "The first page comes first, from 1 on.")
     return found
+
+
+# ----------------------------------------------------------------------------------------------------
+# Derived data that several users of an index share, made once.
+
+
+class Once:
+    """Keeps by key what was made for it."""
+
+    def __init__(self) -> None:
+        self._made: dict[Hashable, Any] = {}
+        self._locks: dict[Hashable, threading.RLock] = {}
+
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what `make` returned the first time for this key.
+
+        Threads that ask for the same key wait for the first; nothing is kept where `make` raises.
+        """
+        with self._locks.setdefault(key, threading.RLock()):
+            if key not in self._made:
+                self._made[key] = make()
+            return self._made[key]  # type: ignore[no-any-return]
+
+    def known(self, key: Hashable) -> Any:
+        """Return what was made for a key; None: nothing yet."""
+        return self._made.get(key)

@@ -10,12 +10,11 @@ import hashlib
 import io
 import logging
 import os
-import threading
 import time
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeAlias
 
 import numpy as np
 
@@ -24,38 +23,6 @@ from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.retrieval.encoder import BATCH, OnProgress, TextEncoder, Vectors
 from pdfqa_core.types import Progress
 from pdfqa_core.whole_files import DAMAGE, cannot_write, sha256, write_atomically
-
-# ----------------------------------------------------------------------------------------------------
-# Derived data that several users of an index share, made once.
-
-T = TypeVar("T")
-
-
-class Once:
-    """Keeps by key what was made for it."""
-
-    def __init__(self) -> None:
-        self._made: dict[Hashable, Any] = {}
-        self._locks: dict[Hashable, threading.RLock] = {}
-
-    def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return what `make` returned the first time for this key.
-
-        Threads that ask for the same key wait for the first; nothing is kept where `make` raises.
-        """
-        with self._locks.setdefault(key, threading.RLock()):
-            if key not in self._made:
-                self._made[key] = make()
-            return self._made[key]  # type: ignore[no-any-return]
-
-    def known(self, key: Hashable) -> Any:
-        """Return what was made for a key; None: nothing yet."""
-        return self._made.get(key)
-
-
-# ----------------------------------------------------------------------------------------------------
-# Vectors by text: what a model has encoded once is not encoded again, also after an interruption or by a new
-# chunker.
 
 Known: TypeAlias = dict[bytes, Vectors]
 

@@ -18,8 +18,8 @@ import numpy as np
 
 from pdfqa_core.errors import ModelError, StoppedError
 from pdfqa_core.interfaces import StopSignal
+from pdfqa_core.retrieval.bm25 import Ints, top
 from pdfqa_core.retrieval.encoder import OnProgress, Vectors
-from pdfqa_core.retrieval.postings import Ints, top
 from pdfqa_core.streaming import is_set
 from pdfqa_core.types import Progress
 from pdfqa_core.whole_files import DAMAGE, file_sha256, sha256, unfinished, write_atomically

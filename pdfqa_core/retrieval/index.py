@@ -21,11 +21,10 @@ import numpy as np
 
 from pdfqa_core.errors import StoppedError, UsageError
 from pdfqa_core.interfaces import StopSignal
-from pdfqa_core.retrieval.analysis import Analysis
-from pdfqa_core.retrieval.base import IndexStats, Shared, WordRules
-from pdfqa_core.retrieval.embedding_cache import Embedding, EmbeddingCache, Once, text_key
+from pdfqa_core.retrieval.base import IndexStats, Once, Shared, WordRules
+from pdfqa_core.retrieval.bm25 import Analysis, Floats, Ints, Mask, Postings, TermCounts, Weighted, top
+from pdfqa_core.retrieval.embedding_cache import Embedding, EmbeddingCache, text_key
 from pdfqa_core.retrieval.encoder import OnProgress, TextEncoder, Vectors
-from pdfqa_core.retrieval.postings import Floats, Ints, Mask, Postings, TermCounts, Weighted, top
 from pdfqa_core.retrieval.store import IndexFolder, IndexSegment, Manifest
 from pdfqa_core.retrieval.strategies import RECALL, Semantic
 from pdfqa_core.streaming import is_set

@@ -17,11 +17,11 @@ import numpy.typing as npt
 from pdfqa_core.errors import ModelError, UsageError
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.retrieval.base import IndexRetriever, ScoredRow, SearchIndex, check_candidates, retrievers
+from pdfqa_core.retrieval.bm25 import Floats, Ints, top
 from pdfqa_core.retrieval.embedding_cache import file_stem
 from pdfqa_core.retrieval.encoder import BatchEncoder, NamedModel, OnProgress, Vectors
 from pdfqa_core.retrieval.index import index_text
 from pdfqa_core.retrieval.model_folder import LOADING
-from pdfqa_core.retrieval.postings import Floats, Ints, top
 from pdfqa_core.types import Progress, Query
 from pdfqa_core.whole_files import DAMAGE, HELD, file_sha256, unfinished, write_atomically
 

@@ -12,10 +12,10 @@ import numpy as np
 from pdfqa_core.errors import ModelError
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.retrieval.base import PageRange, Searcher, check_candidates, check_k
+from pdfqa_core.retrieval.bm25 import Floats
 from pdfqa_core.retrieval.encoder import BATCH, OnProgress
 from pdfqa_core.retrieval.index import index_text
 from pdfqa_core.retrieval.model_folder import LOADING, LocalModel, encodable
-from pdfqa_core.retrieval.postings import Floats
 from pdfqa_core.types import Hit, Query
 
 LONGEST_INPUT = 512  # tokens of question and passage, where the model does not say

@@ -16,11 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from pdfqa_core.languages import ENGLISH
+from pdfqa_core.languages import ENGLISH, RULES, has_others
+from pdfqa_core.retrieval.bm25 import TermCounts
 from pdfqa_core.retrieval.embedding_cache import file_stem
 from pdfqa_core.retrieval.encoder import Vectors
-from pdfqa_core.retrieval.postings import TermCounts
-from pdfqa_core.terms import RULES, has_others
 from pdfqa_core.types import Passage, Span
 from pdfqa_core.whole_files import DAMAGE, sha256, write_atomically
 

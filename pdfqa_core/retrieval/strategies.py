@@ -11,7 +11,6 @@ import numpy as np
 
 from pdfqa_core.errors import ModelError, UsageError
 from pdfqa_core.interfaces import StopSignal
-from pdfqa_core.retrieval.analysis import AUTO
 from pdfqa_core.retrieval.base import (
     IndexRetriever,
     LexicalSearch,
@@ -22,9 +21,9 @@ from pdfqa_core.retrieval.base import (
     check_candidates,
     retrievers,
 )
+from pdfqa_core.retrieval.bm25 import AUTO, LUCENE, Floats, Ints, Mask, top
 from pdfqa_core.retrieval.encoder import OnProgress, TextEncoder, Vectors
 from pdfqa_core.retrieval.graph import Graph
-from pdfqa_core.retrieval.postings import LUCENE, Floats, Ints, Mask, top
 from pdfqa_core.types import Query
 
 # ----------------------------------------------------------------------------------------------------

@@ -21,10 +21,9 @@ from pdfqa_core.services.accounts import People
 from pdfqa_core.services.answers import ANSWER, AnswerService
 from pdfqa_core.services.documents import SAMPLE, DocumentService
 from pdfqa_core.services.evaluation import EvaluationService, RunRequest
-from pdfqa_core.services.indexes import LOCAL_OWNER, IndexService
+from pdfqa_core.services.indexes import LOCAL_OWNER, IndexService, Preparing
 from pdfqa_core.services.overview import SUMMARY
 from pdfqa_core.services.pages import PageView, Picture
-from pdfqa_core.services.preparation import Preparing
 from pdfqa_core.services.reading_jobs import Batch
 from pdfqa_core.services.readings import Claim
 from pdfqa_core.services.studies import StudyService

@@ -23,7 +23,7 @@ from pdfqa_core.llm.hardware import physical_cores
 from pdfqa_core.models import LanguageModel
 from pdfqa_core.pipeline import ask
 from pdfqa_core.reading import Checker, Meaning, answerability, readers
-from pdfqa_core.reading.citations import with_sources
+from pdfqa_core.reading.checking import with_sources
 from pdfqa_core.reading.evidence import gather
 from pdfqa_core.reading.extractive import best_sentence
 from pdfqa_core.reading.generative import ClosedBookReader

@@ -24,6 +24,7 @@ from pdfqa_core.extraction.process.properties import FileProperties, read_proper
 from pdfqa_core.extraction.process.worker import ReadResult, Slots
 from pdfqa_core.ingest import Source
 from pdfqa_core.interfaces import StopSignal
+from pdfqa_core.languages import composed
 from pdfqa_core.services.collections import CollectionService
 from pdfqa_core.services.pages import PageService
 from pdfqa_core.services.reading_jobs import ReadingJobs
@@ -35,7 +36,6 @@ from pdfqa_core.shipped import SHIPPED
 from pdfqa_core.storage import Reading, Store
 from pdfqa_core.storage.document_copies import copied
 from pdfqa_core.storage.documents import Documents
-from pdfqa_core.terms import composed
 from pdfqa_core.types import Document, DocumentState, Page, Progress
 from pdfqa_core.whole_files import file_sha256, temporary_folder
 

@@ -12,7 +12,7 @@ from pdfqa_core.errors import PdfQAError
 from pdfqa_core.extraction.layout.outline import OutlineEntry, authors_on
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.languages import rules_of
-from pdfqa_core.reading.citations import with_sources
+from pdfqa_core.reading.checking import with_sources
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.finding import spread_hits
 from pdfqa_core.services.indexes import IndexService, Kept

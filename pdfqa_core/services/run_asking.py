@@ -71,10 +71,10 @@ from pdfqa_core.protocols.hotpotqa import HotpotCase
 from pdfqa_core.protocols.retrieval import covered
 from pdfqa_core.reading.outcomes import lines_of
 from pdfqa_core.retrieval import Index, SearchIndex, needs_embeddings, prepared
+from pdfqa_core.retrieval.bm25 import Postings
 from pdfqa_core.retrieval.encoder import TextEncoder, Vectors
 from pdfqa_core.retrieval.model_folder import ModelFolder
 from pdfqa_core.retrieval.onnx_graph import INT8
-from pdfqa_core.retrieval.postings import Postings
 from pdfqa_core.services.answers import AnswerService, Asked, Find
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.indexes import IndexService

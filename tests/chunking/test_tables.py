@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pdfqa_core.chunking import Paragraphs, Snippets, Windows, with_headings
 from pdfqa_core.chunking.tables import word_count
-from pdfqa_core.reading.matching import locate
+from pdfqa_core.reading.evidence import locate
 from pdfqa_core.text import sentences, words
 from pdfqa_core.types import Block, BlockKind, Box, Line, Page, Span
 

@@ -1,4 +1,4 @@
-from pdfqa_core.reading.citations import foreign_addresses, strip_markers, with_markers
+from pdfqa_core.reading.checking import foreign_addresses, strip_markers, with_markers
 from pdfqa_core.types import Answer, Citation, Span
 from tests.reading.helpers import hits
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pdfqa_core.reading.matching import locate, match, quotes
+from pdfqa_core.reading.evidence import locate, match, quotes
 from pdfqa_core.types import Hit, Passage, Span
 from tests.reading.helpers import hit
 

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from pdfqa_core.reading.evidence import BEFORE, MEANING_WEIGHT, NEXT, relevance
-from pdfqa_core.reading.matching import Meaning, Vectors, quotes
+from pdfqa_core.reading.evidence import BEFORE, MEANING_WEIGHT, NEXT, Meaning, Vectors, quotes, relevance
 from pdfqa_core.types import Hit
 from tests.reading.helpers import hit, hits
 

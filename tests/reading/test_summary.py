@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pdfqa_core.reading.matching import Meaning
+from pdfqa_core.reading.evidence import Meaning
 from pdfqa_core.reading.summary import NOTHING_SUPPORTED, SummaryReader, representative
 from pdfqa_core.types import Done, Hit, Passage, Progress, Span, Support, Token
 

@@ -4,7 +4,7 @@ import pytest
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.retrieval import BM25, Index
-from pdfqa_core.retrieval.analysis import AUTO, LANGUAGES, NONE, Analyser
+from pdfqa_core.retrieval.bm25 import AUTO, LANGUAGES, NONE, Analyser
 from pdfqa_core.settings import RetrievalSettings
 from pdfqa_core.text import content_terms, terms
 from tests.retrieval.fakes import passages

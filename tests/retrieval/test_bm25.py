@@ -6,9 +6,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
-from pdfqa_core.retrieval.analysis import Analyser
+from pdfqa_core.retrieval.bm25 import LUCENE, Analyser, Postings, TermCounts, Weighted, top
 from pdfqa_core.retrieval.index import Index
-from pdfqa_core.retrieval.postings import LUCENE, Postings, TermCounts, Weighted, top
 from pdfqa_core.retrieval.strategies import BM25
 from tests.retrieval.fakes import passages
 

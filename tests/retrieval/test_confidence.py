@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from pdfqa_core.retrieval import BM25, Hybrid, Index, confidence
-from pdfqa_core.retrieval.confidence import covered, nearest
+from pdfqa_core.retrieval.postprocessing import covered, nearest
 from pdfqa_core.types import Hit
 from tests.retrieval.fakes import FakeEncoder, passage, passages
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pdfqa_core.retrieval import BM25, Index
-from pdfqa_core.retrieval.analysis import Analysis
+from pdfqa_core.retrieval.bm25 import Analysis
 from pdfqa_core.retrieval.store import MANIFEST
 from pdfqa_core.types import Passage, Query, Span
 

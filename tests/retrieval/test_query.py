@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pdfqa_core.retrieval import Index, retrievers
-from pdfqa_core.retrieval.analysis import Analyser
+from pdfqa_core.retrieval.bm25 import Analyser
 from pdfqa_core.types import Query
 from tests.retrieval.fakes import FakeEncoder, passages
 

@@ -10,17 +10,15 @@ import threading
 import psutil
 import pytest
 
-from pdfqa_core.services import housekeeping
-from pdfqa_core.services.housekeeping import give_back, share_pools
+from pdfqa_core.services import tasks
+from pdfqa_core.services.tasks import give_back, share_pools
 
 MANY = 200_000
-GLIBC = pytest.mark.skipif(
-    not hasattr(housekeeping._c_library(), "malloc_trim"), reason="the C library has no malloc_trim"
-)
+GLIBC = pytest.mark.skipif(not hasattr(tasks._c_library(), "malloc_trim"), reason="the C library has no malloc_trim")
 POOLS = """
 import ctypes, sys, threading
 from pdfqa_core.services import Services
-from pdfqa_core.services.housekeeping import share_pools
+from pdfqa_core.services.tasks import share_pools
 assert "pyarrow" not in sys.modules  # nothing that a server needs before may bring pandas, which brings Arrow
 assert share_pools()
 gate = threading.Barrier(8)
@@ -43,9 +41,9 @@ print(pyarrow.default_memory_pool().backend_name)
 
 @pytest.fixture
 def looked_for_anew():
-    housekeeping._c_library.cache_clear()
+    tasks._c_library.cache_clear()
     yield
-    housekeeping._c_library.cache_clear()
+    tasks._c_library.cache_clear()
 
 
 def resident():
@@ -75,7 +73,7 @@ def test_what_threads_left_behind_goes_back():
 @GLIBC
 @pytest.mark.linux
 def test_threads_share_two_pools_and_arrow_has_none_of_its_own(tmp_path):
-    environment = {name: value for name, value in os.environ.items() if name != housekeeping.ARROW}
+    environment = {name: value for name, value in os.environ.items() if name != tasks.ARROW}
     command = [sys.executable, "-c", POOLS, str(tmp_path / "told")]
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
     assert (tmp_path / "told").read_text(encoding="utf-8").count("<heap nr=") == 2
@@ -83,7 +81,7 @@ def test_threads_share_two_pools_and_arrow_has_none_of_its_own(tmp_path):
 
 
 @pytest.mark.parametrize(("module", "name", "value"), [
-    (sys, "platform", "darwin"), (sys, "platform", "win32"), (housekeeping.ctypes, "CDLL", lambda _: object()),
+    (sys, "platform", "darwin"), (sys, "platform", "win32"), (tasks.ctypes, "CDLL", lambda _: object()),
 ])  # fmt: skip
 def test_other_systems_and_c_libraries_are_left_alone(monkeypatch, looked_for_anew, module, name, value):
     monkeypatch.setattr(module, name, value)

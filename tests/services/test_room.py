@@ -10,7 +10,7 @@ import pytest
 from pdfqa_core.errors import DocumentError, PdfQAError, UsageError
 from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.services.documents import HOUR, Room
-from pdfqa_core.services.housekeeping import Housekeeping
+from pdfqa_core.services.tasks import Housekeeping
 from pdfqa_core.settings import ServerSettings
 from pdfqa_core.types import DocumentState
 from tests.services.helpers import BM25, documents, store_of

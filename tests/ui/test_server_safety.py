@@ -115,7 +115,7 @@ def test_without_a_password_it_opens_to_this_computer_only(
     tmp_path: Path, environment: dict[str, str], options: tuple[str, ...], said: str,
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
 ):  # fmt: skip
-    monkeypatch.setattr("pdfqa_core.services.housekeeping.share_pools", lambda: True)  # for a process of its own
+    monkeypatch.setattr("pdfqa_core.services.tasks.share_pools", lambda: True)  # for a process of its own
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     assert main(["serve", "--workspace", str(tmp_path / "workspace"), "--port", "0", *options]) == 2

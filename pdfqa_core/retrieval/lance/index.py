@@ -18,14 +18,13 @@ import numpy as np
 from pdfqa_core.errors import StoppedError, UsageError
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.languages import ENGLISH
-from pdfqa_core.retrieval.analysis import Analysis
-from pdfqa_core.retrieval.base import IndexStats, WordRules
-from pdfqa_core.retrieval.embedding_cache import Embedding, EmbeddingCache, Once
+from pdfqa_core.retrieval.base import IndexStats, Once, WordRules
+from pdfqa_core.retrieval.bm25 import OKAPI, Analysis, Floats, Ints, Mask, lucene_idf, top
+from pdfqa_core.retrieval.embedding_cache import Embedding, EmbeddingCache
 from pdfqa_core.retrieval.encoder import OnProgress, TextEncoder, Vectors
 from pdfqa_core.retrieval.index import PassageProvider, fingerprint, index_text, locked
 from pdfqa_core.retrieval.lance.library import FOLDER
 from pdfqa_core.retrieval.lance.tables import SCHEMA, WORDS, Columns, Entry, Tables
-from pdfqa_core.retrieval.postings import OKAPI, Floats, Ints, Mask, lucene_idf, top
 from pdfqa_core.retrieval.strategies import query_vector
 from pdfqa_core.streaming import is_set
 from pdfqa_core.text import terms

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from pdfqa_core.errors import StorageError
+from pdfqa_core.languages import RULES
+from pdfqa_core.retrieval.bm25 import Ints
 from pdfqa_core.retrieval.encoder import Vectors
 from pdfqa_core.retrieval.lance.library import FOLDER, connected, installed, libraries, reported, table_names
-from pdfqa_core.retrieval.postings import Ints
-from pdfqa_core.terms import RULES
 from pdfqa_core.text import words
 from pdfqa_core.types import Passage, Span
 

@@ -333,7 +333,7 @@ def _file_card() -> tuple[Any, ...]:
         with gr.Row():
             path = gr.Textbox(
                 label="Path of a .gguf file",
-                placeholder="/home/me/models/some-model.gguf",
+                placeholder="/models/mine.gguf",
                 scale=4,
                 elem_id="models-path",
             )

@@ -1,4 +1,4 @@
-"""Pure text helpers that several parts share: sentences, words, index terms. Offsets are in characters."""
+"""Pure text helpers that several parts share: sentences, words, what is compared. Offsets are in characters."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from pdfqa_core.types import Span
 
 LONGEST = 8  # words of a heading
 LONGEST_TITLE = 48  # characters of a document's title
-FEWEST_ASKED = 2  # words of a heading that asks, those of the language itself not counted
+FEWEST_ASKED = 2  # words of a heading that asks, function words not counted
 
 # A question about a heading, and one about a heading of the document with this title.
 _ASKED = {
@@ -31,8 +31,8 @@ _ASKED = {
 }
 ASKED_IN = frozenset(_ASKED)  # the languages in which questions can be made
 
-# "3.2 ", "IV. ", "Note 3 – "
-_NUMBERED = re.compile(r"^(?:\d+(?:\.\d+)*[.)]?|[IVXLC]+[.)]|[A-Z][.)]|\w+\s+\d+(?:\s?[.:]|\s+[–—-]))\s+")
+# "3.2 ", "IV. ", "Item 1A. ", "Note 3 – "
+_NUMBERED = re.compile(r"^(?:\d+(?:\.\d+)*[.)]?|[IVXLC]+[.)]|[A-Z][.)]|\w+\s+\d+[A-Z]?(?:\.|\s+[–—-]))\s+")
 _BROKEN = re.compile(r"[|•@=<>{}\[\]_“”\"]|\.{2,}|…|[.!?;]\s|[,;–—-]$")
 
 
@@ -55,7 +55,7 @@ class Section:
 class Heading:
     """A heading where it stands: its level (1 is the highest), its page, and where in the page's text it begins.
 
-    `below` is what the page says up to the next heading.
+    `below` is what stands below it, up to the next heading that is not lower.
     """
 
     text: str
@@ -91,7 +91,7 @@ def topic(heading: str, text: str, language: str = ENGLISH) -> str:
 
 
 def asks(heading: str, language: str = ENGLISH) -> bool:
-    """Whether a heading is a question that says itself what it is about: "Are there any?" does not."""
+    """Whether a heading is a question with two words that say what it is about: "Are there any exceptions?" has one."""
     return heading.endswith("?") and len(set(_own(heading, language))) >= FEWEST_ASKED
 
 
@@ -122,19 +122,18 @@ def related_parts(headings: Sequence[Heading], place: Span) -> list[Heading]:
 
 def follow_ups(sections: Iterable[Section], asked: Sequence[str]) -> Iterator[FollowUp]:
     """Yield a question for each section with a topic of its own that none of the questions `asked` was about."""
-    seen = {frozenset(_own(question)) for question in asked}
     offered: list[frozenset[str]] = []
     for section in sections:
         heading = topic(section.heading, section.text, section.language)
         about = frozenset(_own(heading, section.language))
-        if not heading or any(about <= known for known in seen) or any(known <= about for known in offered):
+        known = [*(frozenset(_own(question, section.language)) for question in asked), *offered]
+        if not heading or any(about <= one for one in known) or any(one <= about for one in offered):
             continue
         shared = len(about & set(_own(section.title, section.language)))
         if 2 * shared > len(about) or (shared > 1 and 2 * shared == len(about)):  # the title once more
             continue
         if heading.endswith("?") and not asks(heading, section.language):
             continue
-        seen.add(about)
         offered.append(about)
         yield FollowUp(_question(heading, section.title, section.language), section)
 

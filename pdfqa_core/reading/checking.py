@@ -1022,7 +1022,8 @@ def _places(
 
 
 # ----------------------------------------------------------------------------------------------------
-# The markers of citations in an answer's text: those a model wrote are taken out, those that hold are put in.
+# The markers of citations in an answer's text: those a model wrote are taken out, those that hold are put in. And where
+# the addresses that it names come from.
 #
 # The clean text of an answer holds no markers; `Citation.end` is the place after which a marker is shown.
 

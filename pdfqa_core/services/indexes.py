@@ -1,4 +1,4 @@
-"""Passages and indexes of each owner's documents, and search in them."""
+"""Passages and indexes of each owner's documents, the reading of their meaning in the background, and search."""
 
 from __future__ import annotations
 

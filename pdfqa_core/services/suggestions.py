@@ -116,18 +116,20 @@ class Suggestions:
 
     def _headings(self, owner: str, near: Span, reading: Reading) -> list[Heading]:
         """Return the headings of the pages around a passage, in their order."""
-        found = []
+        text, found = "", []
         for number in range(max(1, near.page - AROUND), min(reading.page_count, near.page + AROUND) + 1):
             try:
                 page = self._documents.kept.page(owner, near.document_id, reading.extractor, number)
             except PdfQAError:
                 continue
-            on_page = [block for block in page.blocks if block.kind is BlockKind.HEADING]
-            ends = [*(block.start for block in on_page[1:]), len(page.text)]
-            for block, end in zip(on_page, ends, strict=False):
-                words, below = page.text[block.start : block.end], page.text[block.end : end]
-                found.append(Heading(words, block.level, number, block.start, below))
-        return found
+            found += [(page, block, len(text)) for block in page.blocks if block.kind is BlockKind.HEADING]
+            text += f"{page.text}\n"
+        headings = []
+        for place, (page, block, at) in enumerate(found):
+            ends = (start + one.start for _, one, start in found[place + 1 :] if one.level <= block.level)
+            words, below = page.text[block.start : block.end], text[at + block.end : next(ends, len(text))]
+            headings.append(Heading(words, block.level, page.number, block.start, below))
+        return headings
 
     def _related(self, turn: Turn, sections: Sequence[Section], settings: Settings) -> list[Section]:
         """Return the sections whose heading is near the question or the answer in meaning, the nearest first.

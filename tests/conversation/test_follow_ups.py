@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from pdfqa_core.conversation.follow_ups import ASKED_IN, Heading, Section, asked_about, follow_ups, related_parts, topic
+from pdfqa_core.conversation.follow_ups import (
+    ASKED_IN,
+    Heading,
+    Section,
+    asked_about,
+    asks,
+    follow_ups,
+    related_parts,
+    topic,
+)
 from pdfqa_core.types import Span
 
 
@@ -20,6 +29,8 @@ def questions(*headings: str, asked: tuple[str, ...] = (), title: str = "", text
         ("Calendar Year Deductible", "Calendar Year Deductible"),
         ("3.2 Noise at the pier", "Noise at the pier"),
         ("IV. Cost of heat", "Cost of heat"),
+        ("Item 1A. Noise and fees", "Noise and fees"),
+        ("Pier 19: noise at night", "Pier 19: noise at night"),
         ("Note 3 – Financial Instruments", "Financial Instruments"),
         ("Retaliation Prohibited:", "Retaliation Prohibited"),
         ("SUMMARY OF YOUR COSTS", "Summary of your costs"),
@@ -91,6 +102,20 @@ def test_what_was_asked_is_not_suggested_again():
     assert questions("Calendar Year Deductible", "Coinsurance", "COINSURANCE", asked=asked) == [
         "What is said about “Coinsurance”?"
     ]
+
+
+@pytest.mark.parametrize(("language", "heading"), [("german", "Kosten"), ("french", "Frais"), ("dutch", "Kosten")])
+def test_what_was_asked_in_another_language_is_not_suggested_again(language: str, heading: str):
+    section = Section(heading, "d", 1, f"{heading}: 3", language=language)
+    (made,) = follow_ups([section], [])
+    assert list(follow_ups([section], [made.question])) == []
+
+
+def test_a_heading_asks_where_two_words_say_what_about():
+    assert asks("What is covered abroad?")
+    assert asks("Was kostet das Lager?", "german")
+    assert not asks("Are there any exceptions?")
+    assert not asks("Fees and deposits")
 
 
 def test_one_of_two_headings_on_the_same_topic_is_enough():

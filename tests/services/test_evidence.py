@@ -38,6 +38,22 @@ def test_a_heading_is_offered_if_it_relates_and_a_search_for_it_finds_its_page(o
     assert services.answers.suggestions.follow_ups(LOCAL_OWNER, [refused], HYBRID) == ()
 
 
+def test_a_heading_at_the_end_of_a_page_is_offered_for_what_the_next_page_says(open_services, make_pdf):
+    services = open_services(LITERAL, empty=True)
+    list(services.documents.ingest(LOCAL_OWNER, [make_pdf(
+        ["<font size=20><b>Harbour Fees</b></font>", "A ship pays nine crowns for each night it lies at the pier."],
+        ["Whoever pays late pays ten.", "<font size=20><b>Winter Storage</b></font>"],
+        ["Boats are kept in the hall during the winter, under a roof."],
+    )]))  # fmt: skip
+    built(services, HYBRID)
+    turn = replace(
+        stored_of(asked(services, "What does a ship pay for a night?")).turn, standalone_question="In winter?"
+    )
+    assert services.answers.suggestions.follow_ups(LOCAL_OWNER, [turn], HYBRID) == (
+        "What is said about “Winter Storage”?",
+    )
+
+
 def test_a_removed_document_is_still_called_by_its_name(open_services):
     services = open_services(LITERAL)
     stored = stored_of(asked(services, METERS))

@@ -58,6 +58,8 @@ from pdfqa_core.storage import Reading, Store
 from pdfqa_core.streaming import EitherStop, TimeLeft
 from pdfqa_core.types import Document, Hit, Passage, Progress, Query
 
+_log = logging.getLogger(__name__)
+
 # ----------------------------------------------------------------------------------------------------
 # The meaning of new passages, read in the background while no answer is written.
 #
@@ -200,7 +202,7 @@ class Preparation:
                 self._states[owner] = {key: one for key, one in self._states[owner].items() if one.stopped}
 
     def _prepare(self, owner: str, settings: Settings) -> None:
-        """Prepare the next document of an owner, or open the index when there is none left."""
+        """Prepare the next document of an owner, or open the index when all are done."""
         waiting = self._indexes.waiting(owner, settings)
         with self._changed:
             if owner not in self._wanted:  # removed meanwhile
@@ -303,7 +305,6 @@ LEFT_OVER = (
     "The text of what was removed is found no more, but files of the index that hold it could not be deleted. That is "
     "tried again at the next removal and every few minutes; the program's log says why."
 )
-_log = logging.getLogger(__name__)
 
 
 class IndexFiles:

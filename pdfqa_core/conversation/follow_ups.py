@@ -1,8 +1,8 @@
 """Questions that a reader may ask next, made of the headings around the evidence. Pure functions, no model.
 
-A heading is quoted, so that the question is right English whatever the heading's grammar. A number, a broken line or a
-heading whose words the text below never says ("Overview") makes no question. Whether the documents answer a question is
-for the caller to find out.
+A heading is quoted, so that the question is right English whatever the heading's grammar. A number or a broken line
+makes no question. Whether the text below says a heading's words again (it does not under "Overview"), and whether the
+documents answer a question, is for the caller to find out.
 """
 
 from __future__ import annotations
@@ -38,15 +38,11 @@ _BROKEN = re.compile(r"[|•@=<>{}\[\]_“”\"]|\.{2,}|…|[.!?;]\s|[,;–—-]
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A section near the evidence: its heading, its document (with the title, empty where it goes without saying).
-
-    `text` is what stands below the heading.
-    """
+    """A section near the evidence: its heading, its document (with the title, empty where it goes without saying)."""
 
     heading: str
     document_id: str
     page: int
-    text: str
     title: str = ""
     language: str = ENGLISH
 
@@ -62,7 +58,7 @@ class Heading:
     level: int
     page: int
     start: int
-    below: str = ""
+    below: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +69,8 @@ class FollowUp:
     section: Section
 
 
-def topic(heading: str, text: str, language: str = ENGLISH) -> str:
-    """Return what a heading names, without number and capitals.
-
-    Empty where the text below says none of its words: a heading that tells what is there comes up again.
-    """
+def topic(heading: str, language: str = ENGLISH) -> str:
+    """Return what a heading names, without number and capitals; empty if it names nothing to ask about."""
     words = _NUMBERED.sub("", " ".join(heading.split())).rstrip(":. ")
     parts = words.split()
     if not words[:1].isupper() or len(parts) > LONGEST or _BROKEN.search(words):
@@ -85,9 +78,14 @@ def topic(heading: str, text: str, language: str = ENGLISH) -> str:
     letters = sum(c.isalpha() or c.isspace() for c in words)
     if letters < 0.8 * len(words) or parts[-1].casefold() in stop_words(language):
         return ""
-    if set(_own(words, language)).isdisjoint(_own(text, language)):
+    if not _own(words, language):
         return ""
     return words.capitalize() if words.isupper() and len(parts) > 1 else words
+
+
+def says_again(heading: str, text: str, language: str = ENGLISH) -> bool:
+    """Whether the text below a heading says one of its words: what a heading tells of comes up again."""
+    return not set(_own(topic(heading, language), language)).isdisjoint(_own(text, language))
 
 
 def asks(heading: str, language: str = ENGLISH) -> bool:
@@ -124,7 +122,7 @@ def follow_ups(sections: Iterable[Section], asked: Sequence[str]) -> Iterator[Fo
     """Yield a question for each section with a topic of its own that none of the questions `asked` was about."""
     offered: list[frozenset[str]] = []
     for section in sections:
-        heading = topic(section.heading, section.text, section.language)
+        heading = topic(section.heading, section.language)
         about = frozenset(_own(heading, section.language))
         known = [*(frozenset(_own(question, section.language)) for question in asked), *offered]
         if not heading or any(about <= one for one in known) or any(one <= about for one in offered):

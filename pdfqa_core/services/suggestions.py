@@ -9,7 +9,16 @@ from itertools import islice, zip_longest
 from pdfqa_core.chunking.sections import Section as Part
 from pdfqa_core.chunking.sections import outline, sections
 from pdfqa_core.chunking.stream import is_aside
-from pdfqa_core.conversation.follow_ups import ASKED_IN, Heading, Section, asks, follow_ups, related_parts, topic
+from pdfqa_core.conversation.follow_ups import (
+    ASKED_IN,
+    Heading,
+    Section,
+    asks,
+    follow_ups,
+    related_parts,
+    says_again,
+    topic,
+)
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.languages import rules_of
 from pdfqa_core.retrieval import Index, confidence
@@ -106,11 +115,12 @@ class Suggestions:
                 continue
             title = titles[first.document_id] if len(usable) > 1 else ""
             for heading in related_parts(self._headings(owner, first, usable[first.document_id]), first):
+                language = hit.passage.language
                 if heading.text.casefold() == titles[first.document_id].casefold():
                     continue
-                section = Section(
-                    heading.text, first.document_id, heading.page, heading.below, title, hit.passage.language
-                )
+                if not says_again(heading.text, heading.below, language):
+                    continue
+                section = Section(heading.text, first.document_id, heading.page, title, language)
                 near.setdefault((first.document_id, heading.page, heading.start), section)
         yield from self._related(turn, list(near.values()), settings)
 
@@ -136,7 +146,7 @@ class Suggestions:
 
         None where the recipe has no encoder: words alone do not tell what relates.
         """
-        named = [(section, topic(section.heading, section.text, section.language)) for section in sections]
+        named = [(section, topic(section.heading, section.language)) for section in sections]
         named = [(section, words) for section, words in named if words]
         if not named or not self._indexes.needs_embeddings(settings):
             return []
@@ -248,8 +258,9 @@ def _asked(pages: Sequence[Page], document: Document, language: str) -> Iterator
     top = sorted((one for one in outline(pages) if one in every), key=lambda one: -one.length)
     parts = {(one.heading, one.pieces[0].page.number): one for one in (*top, *every)}
     named = (
-        Section(heading, document.id, number, _text(part), language=language)
+        Section(heading, document.id, number, language=language)
         for (heading, number), part in parts.items()
+        if says_again(heading, _text(part), language)
     )
     for one in follow_ups(named, [document.title]):
         if one.question.casefold() not in seen:

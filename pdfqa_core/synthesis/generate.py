@@ -230,8 +230,7 @@ def by_rules(passage: Passage, title: str) -> Iterator[Draft]:
             yield from _of_sentence(" ".join(passage.text[start:end].split()))
     if passage.heading:
         heading = passage.heading.removeprefix(title).removeprefix(": ")
-        # A person reviews the question, so the text below need not say the heading again.
-        part = Section(heading, passage.document_id, passage.pages[0], heading, title, passage.language)
+        part = Section(heading, passage.document_id, passage.pages[0], title, passage.language)
         yield from (Draft(one.question) for one in follow_ups([part], [title]))
 
 
